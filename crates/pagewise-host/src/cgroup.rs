@@ -6,7 +6,7 @@ use pagewise_core::kernel_text::controllers;
 use std::path::PathBuf;
 
 /// How the memory controller is attached.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Version {
     /// A hierarchy of its own (`memory.limit_in_bytes`).
     V1,
@@ -56,6 +56,15 @@ fn place_of(root: &Root, process: &str) -> Result<(Mount, String), String> {
     let folder = format!("{}/{}", mount.point, below.trim_matches('/'));
     let own = folder.trim_end_matches('/').to_owned();
     Ok((mount, own))
+}
+
+/// The folder of a process's memory cgroup, with its version; `None` where that is the one of everything.
+///
+/// # Errors
+/// A sentence that says which file was missing or what it lacked.
+pub(crate) fn memory_cgroup_of(root: &Root, pid: u32) -> Result<Option<(String, Version)>, String> {
+    let (mount, own) = place_of(root, &pid.to_string())?;
+    Ok((own != mount.point.trim_end_matches('/')).then_some((own, mount.version)))
 }
 
 pub(crate) fn mounts(root: &Root) -> Result<Vec<Mount>, String> {

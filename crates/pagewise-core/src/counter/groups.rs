@@ -60,6 +60,8 @@ catalogue! {
         Pages,
     )
     .each();
+    /// The same where the kernel reclaims by generations (MGLRU): pages that had been used through page tables, or several times.
+    CGROUP_RESTORED = Quantity::total("cgroup_stat", &[Is("workingset_restore_file")], Pages).each();
     /// Pages that reclaim took from a control group (version 2).
     CGROUP_STOLEN = Quantity::total("cgroup_stat", &[Is("pgsteal")], Pages).each();
     /// CPU time that recording itself took.

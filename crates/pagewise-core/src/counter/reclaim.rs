@@ -50,6 +50,14 @@ catalogue! {
     /// Pages that reclaim freed because a user or a tool asked for it.
     STEAL_PROACTIVE = Quantity::total("vmstat", &[Is("pgsteal_proactive")], Pages)
         .since("6.15 (include/linux/vm_event_item.h)");
+    /// Pages that reclaim of the whole host freed. That of control groups is in none of these, and in the two by kind (`pgsteal_file`,
+    /// `pgsteal_anon`) all the same (`shrink_inactive_list`, `mm/vmscan.c`, 6.12).
+    STEAL_OF_HOST = Quantity::total(
+        "vmstat",
+        &[Is("pgsteal_kswapd"), Is("pgsteal_direct"), Is("pgsteal_khugepaged"), Is("pgsteal_proactive")],
+        Pages,
+    )
+    .since(SINCE_4_8);
     /// Pages of files that reclaim freed.
     STEAL_FILE = Quantity::total("vmstat", &[Is("pgsteal_file")], Pages)
         .since("5.8 (include/linux/vm_event_item.h)")

@@ -53,6 +53,9 @@ catalogue! {
         less: &[],
         kernels: "3.15 to 5.8, with anonymous memory (mm/vmstat.c)",
     }]);
+    /// The same where the kernel reclaims by generations (MGLRU): pages that had been used through page tables, or several times. Every page that comes back soon counts as activated there
+    /// (`lru_gen_refault`, `mm/workingset.c`, 6.12).
+    NODE_RESTORED = Quantity::total("zoneinfo", &[Is("workingset_restore_file")], Pages).each().since("5.9 (mm/vmstat.c)");
     /// Page-table work of hint faults for NUMA balancing.
     NUMA_HINT_FAULTS = Quantity::total("vmstat", &[Is("numa_hint_faults")], Count);
     /// Hint faults on the node where the memory is.

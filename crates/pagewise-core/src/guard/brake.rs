@@ -1,8 +1,8 @@
 //! Holds the guard back where what it took comes back: then it was no stream's cache but somebody's working set.
 //!
 //! Refaults alone do not tell: a file that is read over and over refaults with every page (seen once on 6.18, without a committed result: 42 million refaults and 11.9 million
-//! activations after a run of repeated streams). Activations and restores do, on most kernels: in a control group of 6.12 every
-//! refault of a stream was an activation, with a guard and without. They are of what the kernel evicted, for itself or because the guard
+//! activations after a run of repeated streams). Activations and restores do; where the kernel reclaims by generations (MGLRU) restores alone, since every early
+//! refault of a stream counts as an activation there. They are of what the kernel evicted, for itself or because the guard
 //! asked it to, and count by the guard's part in that; what the guard took out of files is told by their trails.
 
 use super::{MILLISECOND, SECOND};

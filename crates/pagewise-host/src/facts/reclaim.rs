@@ -3,6 +3,7 @@
 use super::privilege::Privilege;
 use super::{Setting, kernel};
 use crate::cgroup;
+use crate::guard::GENERATIONS;
 use crate::root::Root;
 use pagewise_core::report::doctor::{Area, Capability, State};
 
@@ -134,10 +135,13 @@ pub fn sees_all_files(root: &Root) -> bool {
     Privilege::of_self(root).is_some_and(|held| held.has("CAP_SYS_PTRACE"))
 }
 
-/// Whether this process may have the kernel take pages from the lists of a node (`/sys/devices/system/node/node*/reclaim`, 6.17).
+/// Whether this process may have the kernel take pages from its lists: by a node's file (`/sys/devices/system/node/node*/reclaim`, 6.17), by `memory.reclaim` of all
+/// cgroups (version 2, 5.19), or by generation (MGLRU's file in debugfs, 6.1).
 #[must_use]
 pub fn takes_from_lists(root: &Root) -> bool {
-    node_files(root).iter().any(|path| super::write_refusal(root, path).is_none())
+    let of_all = cgroup::memory_mount(root).ok().map(|mount| format!("{}/memory.reclaim", mount.folder));
+    let others = of_all.into_iter().chain([GENERATIONS.to_owned()]).filter(|path| root.exists(path));
+    node_files(root).into_iter().chain(others).any(|path| super::write_refusal(root, &path).is_none())
 }
 
 /// What `pagewise guard run` can take page cache back by.
@@ -146,7 +150,7 @@ fn guard(root: &Root) -> Capability {
     if !root.is_live() {
         return Capability::unknown(AREA, id, what, super::ANOTHER_HOST, "");
     }
-    let takes = if takes_from_lists(root) { ", and from a node's lists" } else { "" };
+    let takes = if takes_from_lists(root) { ", and from the kernel's lists" } else { "" };
     let found = Capability::yes(AREA, id, what, format!("takes page cache behind streams{takes}"));
     if sees_all_files(root) {
         return found;

@@ -2,8 +2,9 @@
 //! it, nothing of another process is touched, and it needs nothing that an old kernel lacks: what of a file is in memory is told by `cachestat` from 6.5 on, and by `mincore`
 //! before.
 
+use super::back_end::Way;
 use super::reading::OfFiles;
-use super::streamers::{MOST_FILES, Search, Streamed, Streamer};
+use super::streamers::{Leader, MOST_FILES, Search, Streamed, Streamer};
 use crate::root::Root;
 use crate::sys::page_cache;
 use pagewise_core::guard::sample::Streams;
@@ -37,6 +38,9 @@ const PIECE: u64 = 8 << 20;
 const KEPT: f64 = 0.5;
 const MOST_KEPT: u32 = 3;
 
+/// Who reads most is told of once its files did not give what was wanted so often: a trail has to be seen for a second before it is known.
+const TOLD_AFTER: u32 = 50;
+
 /// For so long; then it is tried again.
 const LEFT_ALONE: u64 = 10 * SECOND;
 
@@ -59,6 +63,9 @@ pub(super) struct StreamedFiles {
     /// What could be taken, as of the last look, less what was taken since.
     behind: u64,
     streams: Option<Streams>,
+    /// Who reads most of all that is read, and how often its files' trails gave too little.
+    leader: Option<Leader>,
+    fell_short: u32,
     /// Total bytes that the cgroup's processes read while somebody looked, and what of them the present search counted.
     read_within: u64,
     read_by_search: u64,
@@ -97,6 +104,8 @@ impl StreamedFiles {
             came_back: 0,
             behind: 0,
             streams: None,
+            leader: None,
+            fell_short: 0,
             read_within: 0,
             read_by_search: 0,
         })
@@ -126,6 +135,10 @@ impl StreamedFiles {
         let before = self.read_by_search;
         search.adopt(&mut self.new, &mut self.streams, &mut self.read_by_search);
         self.read_within += self.read_by_search.saturating_sub(before);
+        if search.adopt_leader(&mut self.leader) {
+            self.fell_short = 0;
+        }
+        self.tell_of_leader(tell);
         while let Some(streamed) = self.new.pop() {
             self.files.push(OneFile { streamed, begun: None, kept: 0, left_alone: None, came_back: 0 });
         }
@@ -145,7 +158,27 @@ impl StreamedFiles {
 
     /// Whose files these are, as far as they are known to stream.
     pub(super) fn streamers(&self) -> impl Iterator<Item = &Streamer> + Clone {
-        self.files.iter().filter(|one| one.streamed.trail.is_streamed()).map(|one| &one.streamed.who)
+        let files = self.files.iter().filter(|one| one.streamed.trail.is_streamed()).map(|one| &one.streamed.who);
+        files.chain(self.leader.iter().filter(|_| self.fell_short > TOLD_AFTER).map(|leader| &leader.who))
+    }
+
+    /// Who reads most is told of where its trails do not give what is wanted: it reads many files, or not from their begin to their end.
+    fn tell_of_leader(&mut self, tell: &mut dyn FnMut(&Streamer)) {
+        let Some(leader) = &self.leader else { return };
+        let is_known = self.files.iter().any(|one| {
+            one.streamed.who.pid == leader.who.pid && one.streamed.trail.is_streamed() && one.kept < MOST_KEPT
+        });
+        if is_known {
+            self.fell_short = 0;
+        } else if self.fell_short == TOLD_AFTER {
+            self.fell_short += 1;
+            tell(&leader.who);
+        }
+    }
+
+    /// `memory.reclaim` of the cgroup of whoever reads most, where it has one, for what the trails did not give.
+    pub(super) fn streams_cgroup(&mut self) -> Option<&mut Way> {
+        self.leader.as_mut()?.cgroup.as_mut()
     }
 
     /// Looks what of the files is in memory now.
@@ -193,6 +226,9 @@ impl StreamedFiles {
         if taken < bytes / 2 && at.saturating_sub(self.looked.max(self.looked_ahead)) >= LOOKS_AGAIN {
             self.look_ahead(at);
             taken += self.take_known(bytes - taken);
+        }
+        if taken < bytes / 2 && self.fell_short < TOLD_AFTER {
+            self.fell_short += 1;
         }
         taken
     }

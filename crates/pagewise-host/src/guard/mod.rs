@@ -4,6 +4,7 @@
 pub mod back_end;
 mod domain;
 mod files;
+mod generations;
 mod of_cgroup;
 pub mod reading;
 pub mod running;
@@ -11,6 +12,7 @@ pub mod status;
 mod streamers;
 
 pub use domain::DomainName;
+pub(crate) use generations::PATH as GENERATIONS;
 pub use streamers::Streamer;
 
 use crate::source::SourceError;

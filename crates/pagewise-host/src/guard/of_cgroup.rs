@@ -2,10 +2,10 @@
 //! near it is, is one number (`memory.current`, `memory.usage_in_bytes`); what fills it stands in `memory.stat`, which costs the kernel a
 //! summing up over all CPUs and is read more seldom.
 
-use super::GuardError;
 use super::back_end::request;
 use super::domain::{Limited, is_group, limit};
-use super::reading::{OfFiles, Stalls, Sum};
+use super::reading::{OfFiles, Stalls, Stolen, Sum};
+use super::{GuardError, generations};
 use crate::cgroup::Version;
 use crate::root::{FileError, Root};
 use crate::source::polled::{NewColumn, NumberFile, Polled};
@@ -110,6 +110,7 @@ impl CgroupReading {
         let columns: Vec<&NewColumn> = columns.iter().collect();
         let met = |column: &NewColumn| met.contains(&column.name.as_str()).then_some(column.column);
         let late = events.columns().take_new().iter().filter_map(met).collect();
+        let came_back = if generations::is_on(root) { &counter::CGROUP_RESTORED } else { &counter::CGROUP_CAME_BACK };
         let page = rustix::param::page_size() as u64;
         let cpus = cpu::online(root).len().max(1) as u64;
         Ok(CgroupReading {
@@ -129,7 +130,7 @@ impl CgroupReading {
                 dirty: Sum::of(&counter::CGROUP_DIRTY, &columns),
                 anonymous: Sum::of(&counter::CGROUP_ANON, &columns),
                 kernel: Sum::of(&counter::CGROUP_KERNEL, &columns),
-                came_back: Sum::of(&counter::CGROUP_CAME_BACK, &columns),
+                came_back: Sum::of(came_back, &columns),
                 stolen: Sum::of(&counter::CGROUP_STOLEN, &columns),
             },
             zone: [Zone::default()],
@@ -202,7 +203,7 @@ impl CgroupReading {
         self.of_files = of_files;
     }
 
-    /// Reads again what [`CgroupReading::taken`] and [`CgroupReading::stalls`] say: version 1 has nothing of the one in its `memory.stat`.
+    /// Reads again what [`CgroupReading::stolen`] and [`CgroupReading::stalls`] say: version 1 has nothing of the one in its `memory.stat`.
     pub(super) fn read_counters(&mut self) -> Result<(), GuardError> {
         if self.group.version == Version::V2 {
             self.stat.read(&mut self.buffer)?;
@@ -210,12 +211,13 @@ impl CgroupReading {
         Ok(self.events.read(&mut self.buffer)?)
     }
 
-    /// Bytes that reclaim took since the group was made, as of the last reading.
-    pub(super) fn taken(&mut self) -> u64 {
-        match self.group.version {
+    /// What reclaim took since the group was made, as of the last reading: its counter has that of the group alone.
+    pub(super) fn stolen(&mut self) -> Stolen {
+        let all = match self.group.version {
             Version::V1 => 0,
             Version::V2 => self.sums.stolen.of_values(&self.stat.columns().values) * self.page,
-        }
+        };
+        Stolen { on_request: Some(all), in_groups: all, of_files: all }
     }
 
     /// Times it met its limit, as of the last reading. Compaction is the host's, and no group's.
@@ -237,11 +239,11 @@ impl CgroupFile {
     ///
     /// # Errors
     /// Why it is of no use, as a sentence.
-    pub(super) fn open(root: &Root, group: &Limited) -> Result<CgroupFile, String> {
-        if group.version == Version::V1 {
+    pub(super) fn open(root: &Root, folder: &str, version: Version) -> Result<CgroupFile, String> {
+        if version == Version::V1 {
             return Err("cgroups of version 1 have no memory.reclaim".to_owned());
         }
-        let path = format!("{}/memory.reclaim", group.folder);
+        let path = format!("{folder}/memory.reclaim");
         let file = root.open_to_write(&path).map_err(|error| format!("{path}: {error}; kernels have it since 5.19"))?;
         let knows = |words| request(&file, 0, words) == Ok(true);
         if knows(" swappiness=0") {

@@ -1,7 +1,7 @@
 //! A node as the law sees it, from `/proc/zoneinfo`, `/proc/vmstat` and `/proc/stat`. The files stay open, and a reading
 //! allocates nothing while their shape stays as it was.
 
-use super::GuardError;
+use super::{GuardError, generations};
 use crate::root::Root;
 use crate::source::polled::{NewColumn, Polled};
 use crate::source::{cpu, vmstat, zoneinfo};
@@ -69,11 +69,46 @@ struct NodeColumns {
 struct HostColumns {
     stolen_file: Sum,
     stolen_anonymous: Sum,
+    stolen_of_host: Sum,
     proactive: Sum,
     kswapd: Sum,
     direct: Sum,
     compactions: Sum,
     system: Sum,
+}
+
+/// Bytes that reclaim took, by who counts them: totals since boot, or since a cgroup was made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Stolen {
+    /// On request, where the kernel counts that apart (6.15).
+    pub(super) on_request: Option<u64>,
+    /// In control groups, at their limits and by `memory.reclaim`.
+    pub(super) in_groups: u64,
+    /// Of files, whoever wanted it.
+    pub(super) of_files: u64,
+}
+
+impl Stolen {
+    /// What was taken since then, by the counter that has what was asked for in this way.
+    pub(super) fn since(self, then: Stolen, counted: Counted) -> u64 {
+        let (now, then) = match (counted, self.on_request, then.on_request) {
+            (Counted::InGroups, ..) => (self.in_groups, then.in_groups),
+            (Counted::OnRequest, Some(now), Some(then)) => (now, then),
+            (Counted::OnRequest | Counted::OfFiles, ..) => (self.of_files, then.of_files),
+        };
+        now.saturating_sub(then)
+    }
+}
+
+/// Which counter has what a way of asking for page cache gave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Counted {
+    /// That of requests; where there is none, that of files.
+    OnRequest,
+    /// What control groups lost.
+    InGroups,
+    /// What reclaim took of files.
+    OfFiles,
 }
 
 /// What applications had to do themselves to get memory: totals since boot, or since a cgroup was made.
@@ -138,7 +173,8 @@ impl Reading {
         if of_zones.is_empty() {
             return Err(GuardError::Lacks(format!("/proc/zoneinfo has no node {node} with memory")));
         }
-        let of_node = NodeColumns::find(&columns, node);
+        let came_back = if generations::is_on(root) { &counter::NODE_RESTORED } else { &counter::NODE_CAME_BACK };
+        let of_node = NodeColumns::find(&columns, node, came_back);
         let of_host = HostColumns::find(&vmstat.columns().take_new(), &stat.columns().take_new());
         let zones = vec![Zone::default(); of_zones.len()];
         let page = rustix::param::page_size() as u64;
@@ -225,7 +261,7 @@ impl Reading {
         self.of_files = of_files;
     }
 
-    /// Reads again what [`Reading::taken`] and [`Reading::stalls`] say, and nothing else.
+    /// Reads again what [`Reading::stolen`] and [`Reading::stalls`] say, and nothing else.
     ///
     /// # Errors
     /// When the file cannot be read any more.
@@ -233,13 +269,17 @@ impl Reading {
         Ok(self.vmstat.read(&mut self.buffer)?)
     }
 
-    /// Bytes that reclaim on request took since boot, as of the last reading; where the kernel does not count them apart, all
-    /// that reclaim took.
-    #[must_use]
-    pub fn taken(&mut self) -> u64 {
-        let HostColumns { proactive, stolen_file, .. } = &self.of_host;
-        let counted = if proactive.is_known() { proactive } else { stolen_file };
-        counted.of_values(&self.vmstat.columns().values) * self.page
+    /// What reclaim took since boot, as of the last reading.
+    pub(super) fn stolen(&mut self) -> Stolen {
+        let HostColumns { proactive, stolen_of_host, stolen_file, stolen_anonymous, .. } = &self.of_host;
+        let values = &self.vmstat.columns().values;
+        let bytes = |sum: &Sum| sum.of_values(values) * self.page;
+        let of_files = bytes(stolen_file);
+        Stolen {
+            on_request: proactive.is_known().then(|| bytes(proactive)),
+            in_groups: (of_files + bytes(stolen_anonymous)).saturating_sub(bytes(stolen_of_host)),
+            of_files,
+        }
     }
 
     /// What applications had to do themselves since boot, as of the last reading.
@@ -297,7 +337,7 @@ fn zones(columns: &[NewColumn], node: u32) -> Vec<ZoneColumns> {
 }
 
 impl NodeColumns {
-    fn find(columns: &[NewColumn], node: u32) -> NodeColumns {
+    fn find(columns: &[NewColumn], node: u32, came_back: &Quantity) -> NodeColumns {
         let (whole, part) = (format!("node={node}"), format!("node={node},"));
         let is_here = |column: &&NewColumn| column.labels == whole || column.labels.starts_with(&part);
         let here: Vec<&NewColumn> = columns.iter().filter(is_here).collect();
@@ -309,7 +349,7 @@ impl NodeColumns {
             dirty: sum(&counter::NODE_DIRTY),
             anonymous: sum(&counter::NODE_ANON),
             kernel: sum(&counter::NODE_KERNEL),
-            came_back: sum(&counter::NODE_CAME_BACK),
+            came_back: sum(came_back),
         }
     }
 }
@@ -320,6 +360,7 @@ impl HostColumns {
         HostColumns {
             stolen_file: Sum::of(&counter::STEAL_FILE, &vmstat),
             stolen_anonymous: Sum::of(&counter::STEAL_ANON, &vmstat),
+            stolen_of_host: Sum::of(&counter::STEAL_OF_HOST, &vmstat),
             proactive: Sum::of(&counter::STEAL_PROACTIVE, &vmstat),
             kswapd: Sum::of(&counter::KSWAPD_RUNS, &vmstat),
             direct: Sum::of(&counter::ALLOCSTALL, &vmstat),

@@ -6,7 +6,7 @@ use super::back_end::BackEnds;
 use super::domain::{DomainName, Limited, limited};
 use super::files::StreamedFiles;
 use super::of_cgroup::CgroupReading;
-use super::reading::{OfFiles, Reading, Stalls};
+use super::reading::{OfFiles, Reading, Stalls, Stolen};
 use super::status::{Board, Place, Who};
 use super::streamers::Streamer;
 use crate::clock;
@@ -74,10 +74,10 @@ impl Reads {
         }
     }
 
-    fn taken(&mut self) -> u64 {
+    fn stolen(&mut self) -> Stolen {
         match self {
-            Reads::Node(reading) => reading.taken(),
-            Reads::Cgroup(reading) => reading.taken(),
+            Reads::Node(reading) => reading.stolen(),
+            Reads::Cgroup(reading) => reading.stolen(),
         }
     }
 
@@ -167,6 +167,16 @@ impl Guards {
             Some(Cgroups { pattern, at_start, .. }) => format!("cgroups {pattern} ({at_start} with a limit now)"),
             None => self.nodes.iter().map(|node| node.domain.to_string()).collect::<Vec<_>>().join(", "),
         }
+    }
+
+    /// What page cache is taken from, the first first; of cgroups each has its own ways.
+    #[must_use]
+    pub fn takes_from(&self) -> Vec<&'static str> {
+        let Some((node, back_ends)) = self.nodes.iter().find_map(|node| Some((node, node.back_ends.as_ref()?))) else {
+            return Vec::new();
+        };
+        let behind_streams = node.files.iter().map(|_| "what streams leave behind them");
+        behind_streams.chain(back_ends.words()).collect()
     }
 
     /// Whether it guards this node. Cgroups come and go: of those nobody can say.
@@ -419,6 +429,8 @@ pub struct Done {
     pub taken: u64,
     /// Of them, those that streams had gone past in their own files.
     pub taken_behind_streams: u64,
+    /// Of the others, those that were asked of the cgroup of whoever streams.
+    pub taken_of_streams_cgroup: u64,
     /// Slices that the kernel refused or that gave less than was asked for.
     pub refused: u64,
     /// Times kswapd was woken or an application had to reclaim by itself.
@@ -561,20 +573,23 @@ impl AtWork {
         let Some(back_ends) = back_ends else { return Ok(Slice { asked: bytes, ..Slice::default() }) };
         // No counter of the kernel's has what comes out of files.
         let out_of = |files: &Option<StreamedFiles>| files.as_ref().map_or(0, StreamedFiles::taken);
-        let (before, of_files, began, cpu) = (reading.taken(), out_of(files), clock::awake(), clock::thread_cpu());
-        let granted = back_ends.reclaim(files.as_mut(), began, bytes);
-        let granted =
-            granted.map_err(|error| GuardError::Lacks(format!("{domain} refuses to be reclaimed from: {error}")))?;
+        let (before, of_files, began, cpu) = (reading.stolen(), out_of(files), clock::awake(), clock::thread_cpu());
+        let answer = back_ends.reclaim(files.as_mut(), began, bytes);
+        let answer =
+            answer.map_err(|error| GuardError::Lacks(format!("{domain} refuses to be reclaimed from: {error}")))?;
         let (took, cpu) = (clock::awake() - began, clock::thread_cpu() - cpu);
         reading.read_counters()?;
         let of_files = out_of(files) - of_files;
-        let freed = reading.taken().saturating_sub(before) + of_files;
+        let on_request = answer.counted.map_or(0, |counted| reading.stolen().since(before, counted));
+        back_ends.gave(files.as_mut(), clock::awake(), &answer, on_request);
+        let freed = on_request + of_files;
         let done = &mut self.done;
         done.slices += 1;
         done.asked += bytes;
         done.taken += freed;
         done.taken_behind_streams += of_files;
-        done.refused += u64::from(!granted);
+        done.taken_of_streams_cgroup += if answer.is_of_streams_cgroup() { on_request } else { 0 };
+        done.refused += u64::from(!answer.granted);
         done.longest_slice = done.longest_slice.max(took as f64 / SECOND as f64);
         Ok(Slice { asked: bytes, freed, of_files, took, cpu })
     }

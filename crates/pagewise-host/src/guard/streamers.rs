@@ -5,7 +5,9 @@
 //! (`cachestat`) and for advice (`fadvise`) alone: nothing is read from it. As long as that lasts its file system cannot be unmounted, so it is let go
 //! as soon as its process reads no more, or closes it. A stream that goes around meets what is in memory for a while, and fills nothing then: that is not its end.
 
-use super::of_cgroup;
+use super::back_end::Way;
+use super::of_cgroup::{self, CgroupFile};
+use crate::cgroup;
 use crate::clock;
 use crate::root::Root;
 use crate::source::open_files::{self, Key, key_of};
@@ -65,6 +67,17 @@ pub struct Streamer {
     pub path: String,
 }
 
+/// Who reads most of all that is read.
+#[derive(Debug)]
+pub(super) struct Leader {
+    pub(super) who: Streamer,
+    /// `memory.reclaim` of its cgroup, where it has one of its own.
+    pub(super) cgroup: Option<Way>,
+}
+
+/// A cgroup of which this part of all that is read is read explains what fills memory.
+const EXPLAINS: f64 = 0.6;
+
 /// What the loop and the thread that looks share.
 #[derive(Debug, Default)]
 struct Shared {
@@ -79,6 +92,8 @@ struct Files {
     found: Vec<Streamed>,
     /// All that were found and not let go.
     held: Vec<Held>,
+    /// Who reads most now, where the loop does not know it yet: `Some(None)` where nobody does.
+    leader: Option<Option<Leader>>,
     /// What their processes and those who reclaim for them had used at the last look.
     streams: Option<Streams>,
     /// Total bytes that the processes of the cgroup have read since somebody looks, where it is one that is looked at.
@@ -156,6 +171,14 @@ impl Search {
         }
     }
 
+    /// Takes over who reads most of all that is read; whether that is another one. Waits for nothing and allocates nothing.
+    pub(super) fn adopt_leader(&self, leader: &mut Option<Leader>) -> bool {
+        let Ok(mut shared) = self.shared.files.try_lock() else { return false };
+        let Some(now) = shared.leader.take() else { return false };
+        *leader = now;
+        true
+    }
+
     /// Whether its process reads no more. Waits for nothing: who cannot be told of now is told of later.
     pub(super) fn is_quiet(&self, streamed: &Streamed) -> bool {
         let Ok(shared) = self.shared.files.try_lock() else { return false };
@@ -180,6 +203,7 @@ fn search(root: &Root, within: Option<&str>, shared: &Shared) {
     let mut looked: Option<Instant> = None;
     let mut paying = Paying::default();
     let mut within_read = WithinRead::default();
+    let mut leads: Option<Leads> = None;
     while !shared.over.load(Ordering::Relaxed) {
         let is_wanted = shared.wanted.load(Ordering::Relaxed);
         if !is_wanted {
@@ -187,6 +211,9 @@ fn search(root: &Root, within: Option<&str>, shared: &Shared) {
         }
         if !is_wanted && shared.files().held.is_empty() {
             (looked, read_before, within_read) = (None, HashMap::new(), WithinRead::default());
+            if leads.take().is_some() {
+                shared.files().leader = Some(None);
+            }
             thread::park_timeout(ASLEEP);
             continue;
         }
@@ -218,6 +245,16 @@ fn search(root: &Root, within: Option<&str>, shared: &Shared) {
                     true if readers.contains(&held.pid) => 0,
                     true => held.quiet + 1,
                 };
+            }
+            // A cgroup that is guarded has its own file for the rest.
+            if within.is_none() {
+                let now = leading(root, &readers, &read, &read_before);
+                // One that rests leads on: it is expected back.
+                if let Some(now) = now.filter(|now| !leads.as_ref().is_some_and(|leads| leads.is_same(now))) {
+                    let leader = now.leader(root);
+                    shared.files().leader = Some(Some(leader));
+                    leads = Some(now);
+                }
             }
             for pid in readers.into_iter().take(if is_wanted { MOST_PROCESSES } else { 0 }) {
                 look_through(root, pid, shared);
@@ -291,6 +328,44 @@ fn readers(now: &HashMap<u32, u64>, before: &HashMap<u32, u64>, seconds: f64) ->
     let mut most: Vec<(u64, u32)> = grown.filter(|(grown, _)| *grown as f64 >= LEAST_READ * seconds).collect();
     most.sort_unstable_by(|one, other| other.cmp(one));
     most.into_iter().map(|(_, pid)| pid).collect()
+}
+
+/// The cgroup whose programs read most of all that is read, and which of them does.
+#[derive(Debug)]
+struct Leads {
+    pid: u32,
+    /// Its folder and version; `None` where it cannot be told, or is the one of everything.
+    cgroup: Option<(String, cgroup::Version)>,
+}
+
+impl Leads {
+    /// The programs of a cgroup may come and go.
+    fn is_same(&self, other: &Leads) -> bool {
+        self.cgroup == other.cgroup && (self.cgroup.is_some() || self.pid == other.pid)
+    }
+
+    fn leader(&self, root: &Root) -> Leader {
+        let command = process::name(root, &format!("/proc/{}", self.pid));
+        let way = self.cgroup.as_ref().and_then(|(folder, version)| CgroupFile::open(root, folder, *version).ok());
+        let path = match &self.cgroup {
+            Some((folder, _)) => format!("many files, or parts of files ({folder})"),
+            None => "many files, or parts of files".to_owned(),
+        };
+        Leader { who: Streamer { pid: self.pid, command, path }, cgroup: way.map(Way::of_cgroup) }
+    }
+}
+
+/// `readers` are those that read most, the first first.
+fn leading(root: &Root, readers: &[u32], now: &HashMap<u32, u64>, before: &HashMap<u32, u64>) -> Option<Leads> {
+    let grown = |pid: &u32| Some(now.get(pid)?.saturating_sub(*before.get(pid)?));
+    let all: u64 = now.keys().filter_map(grown).sum();
+    let mut by_cgroup: HashMap<Option<(String, cgroup::Version)>, (u64, u32)> = HashMap::new();
+    for pid in readers.iter().take(MOST_PROCESSES) {
+        let own = cgroup::memory_cgroup_of(root, *pid).ok().flatten();
+        by_cgroup.entry(own).or_insert((0, *pid)).0 += grown(pid).unwrap_or(0);
+    }
+    let (cgroup, (read, pid)) = by_cgroup.into_iter().max_by_key(|(_, (read, _))| *read)?;
+    (read as f64 >= EXPLAINS * all as f64).then_some(Leads { pid, cgroup })
 }
 
 /// Puts down every file that a process has open and that may be its stream.

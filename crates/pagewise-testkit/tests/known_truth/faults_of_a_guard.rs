@@ -34,8 +34,11 @@ const FAULTS: &[Fault] = &[
     fault(
         2,
         "the kernel answers EAGAIN",
-        "what counts is what its counters say; after three batches with next to nothing the guard stands down",
-        &["a_back_end_that_gives_nothing_is_not_asked_for_ever"],
+        "what counts is what its counters say: another way is asked where there is one, and after three batches with next to nothing the guard stands down",
+        &[
+            "a_back_end_that_gives_nothing_is_not_asked_for_ever",
+            "a_way_that_gives_nothing_makes_room_for_the_next_and_is_tried_again_later",
+        ],
         "",
     ),
     fault(
@@ -119,8 +122,12 @@ const FAULTS: &[Fault] = &[
     fault(
         13,
         "many small files",
-        "what freeing costs is learnt; beyond the cap the guard says so",
-        &["freeing_is_learnt_from_slices_that_were_not_held_up", "the_cap_holds_whatever_is_asked"],
+        "they leave no trail: the streamer's cgroup is asked, then the node; what freeing costs is learnt; beyond the cap the guard says so",
+        &[
+            "freeing_is_learnt_from_slices_that_were_not_held_up",
+            "the_cap_holds_whatever_is_asked",
+            "the_guard_is_tried_in_guests",
+        ],
         "",
     ),
     fault(

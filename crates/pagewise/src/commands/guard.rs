@@ -282,6 +282,10 @@ fn run_guard(args: &RunArgs, global: &Global, acts: bool) -> Result<ExitCode, Fa
         ));
     }
     output::note(&format!("{} {}; Ctrl-C ends it", if acts { "guarding" } else { "watching" }, guards.words()));
+    let takes_from = guards.takes_from();
+    if !takes_from.is_empty() {
+        output::note(&format!("it takes {}", takes_from.join(", then from ")));
+    }
     let at_most = args.at_most.map(|time| (time.0 * SECOND as f64) as u64);
     let said: Mutex<BTreeMap<DomainName, Said>> = Mutex::default();
     let tell = |domain: &DomainName, told: Told<'_>| {
@@ -396,8 +400,12 @@ fn summary(Guarded { domain, done, learnt, .. }: &Guarded, acts: bool) -> String
             done.seconds, done.slices, done.cpu
         );
     }
+    let of_cgroup = match done.taken_of_streams_cgroup {
+        0 => String::new(),
+        bytes => format!(" and {:.0} from the cgroup of who streams", mib(bytes)),
+    };
     format!(
-        "{domain}: {:.1} s; took {:.0} MiB, {:.0} of them behind streams, in {} slices with {:.2} s of CPU ({core:.1} % of a core); the \
+        "{domain}: {:.1} s; took {:.0} MiB, {:.0} of them behind streams{of_cgroup}, in {} slices with {:.2} s of CPU ({core:.1} % of a core); the \
          longest slice {:.1} ms, the latest look {:.1} ms late. Meanwhile {met}.{}",
         done.seconds,
         mib(done.taken),

@@ -11,6 +11,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+/// Pages.
+const LITTLE: u64 = 256;
+
 const RESULT: &str = "guard-guests.json";
 
 /// What is counted in one arm of a case: name to the sum of its turns.
@@ -53,7 +56,7 @@ fn the_guard_is_tried_in_guests() {
     let (mut releases, mut machines) = (BTreeMap::new(), BTreeMap::new());
     for (name, kernel, nodes) in MACHINES {
         let disk = folder.path().join("disk.raw");
-        fs::File::create(&disk).and_then(|file| file.set_len(2 << 30)).expect("a disk");
+        fs::File::create(&disk).and_then(|file| file.set_len(5 << 30)).expect("a disk");
         let nodes = nodes.to_string();
         let run = Command::new(env!("CARGO_BIN_EXE_pagewise"))
             .args([
@@ -122,6 +125,15 @@ fn holds(found: &Found) {
             // A group keeps away from its limit; of a node's memory the kernel's own first steps stay.
             let most = if names == ["max"] || names == ["high"] { 0.1 } else { 0.5 };
             assert!(on <= off * most, "{machine}, {case}: {what}: {off:.1} a GiB without, {on:.1} with the guard");
+            let on = |name: &str| arms["on"].get(name).copied().unwrap_or_default();
+            let anonymous = |arm: &str| arms[arm].get("pgsteal_anon").copied().unwrap_or_default();
+            assert!(anonymous("on") <= anonymous("off") + LITTLE, "{machine}, {case}: anonymous memory was taken");
+            // Where files leave no trail all is taken otherwise: of the group that reads, or of whatever there is.
+            if case.contains("many files") {
+                assert!(on("taken") > 0 && on("taken_behind_streams") == 0, "{machine}, {case}: {arms:?}");
+                let of_group = on("taken_of_streams_cgroup");
+                assert_eq!(of_group > 0, case.contains("a group of their own"), "{machine}, {case}: {arms:?}");
+            }
             assert_eq!(arms["on"].get("oom").copied().unwrap_or_default(), 0, "{machine}, {case}");
         }
     }
@@ -146,7 +158,7 @@ fn the_page_of_guards_in_guests_in_the_reference_shows_the_committed_result() {
 fn page(found: &Found) -> String {
     let mut text = format!(
         "# The guard in guests\n\nTried on {} inside guests of `pagewise lab boot` with 1 GiB of memory (Debian's kernels, cgroup version \
-         2, emulated processors). A process reads a file of 1,400 MiB over and over for twenty seconds, of which the last eight count; first without, then with \
+         2, emulated processors). A process reads a file of 1,400 MiB over and over for twenty seconds, or as much in files of 2 MiB, of which the last eight count; first without, then with \
          `pagewise guard run`. Groups have 150 MiB and are guarded with `--cgroup job`. What the kernel counted \
          for each GiB that was read; no times, which an emulated processor says nothing of. `make test-guard` does it again.\n\n\
          | machine | case | counted for each GiB read | without | with the guard |\n| --- | --- | --- | ---: | ---: |\n",

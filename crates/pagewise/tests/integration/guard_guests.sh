@@ -6,17 +6,29 @@ echo "RELEASE $(uname -r)"
 mkfs.ext4 -q /dev/vda && mount /dev/vda /tmp/data || exit 1
 head -c 1400M /dev/zero >/tmp/data/file && sync
 groups=/sys/fs/cgroup
+grep -q debugfs /proc/mounts || mount -t debugfs none /sys/kernel/debug
+head -c 128M /dev/zero >/tmp/data/swap && chmod 600 /tmp/data/swap && mkswap /tmp/data/swap >/dev/null || exit 1
 grep -q "$groups cgroup2" /proc/mounts || mount -t cgroup2 none $groups || exit 1
 echo +memory >$groups/cgroup.subtree_control
 
-# Reads the file over and over for so many seconds, in a group where one is named.
+# Files of 2 MiB: whoever reads them leaves no trail in any that could be followed.
+mkdir /tmp/data/many
+for file in $(seq 700); do head -c 2M /dev/zero >/tmp/data/many/$file; done
+sync
+
+# Reads the files that are named first over and over for so many seconds, in a group where one is named.
 stream() {
     perl -e '
-        my ($seconds, $group) = @ARGV;
+        my ($names, $seconds, $group) = @ARGV;
         if ($group) { open my $procs, ">", "$group/cgroup.procs" or die; print $procs $$; close $procs }
+        my @names = glob $names;
         my $end = time + $seconds;
-        open my $file, "<", "/tmp/data/file" or die;
-        while (time < $end) { sysread($file, my $piece, 1 << 20) or sysseek($file, 0, 0) }' "$@"
+        while (time < $end) {
+            for my $name (@names) {
+                open my $file, "<", $name or die;
+                1 while time < $end and sysread($file, my $piece, 1 << 20);
+            }
+        }' "$@"
 }
 
 # Lines of a file with these names.
@@ -34,16 +46,16 @@ grown() {
     awk -v of="$1" -v arm="$2" 'NR == FNR { before[$1] = $2; next } { print "COUNT " of "|" arm "|" $1 "|" $2 - before[$1] }' "$3" "$4"
 }
 
-# Case, whether it is of a group, and whether a guard runs.
+# Case, the group with a limit that is guarded, whether a guard runs, which files are read, and a group for who reads them.
 turn() {
-    case=$1 group=$2 arm=$3
+    case=$1 group=$2 arm=$3 files=${4:-/tmp/data/file} reads_in=${5:-$2}
     if [ $arm = on ]; then
-        "$pagewise" guard run ${group:+--cgroup job} --for 60s >/tmp/guard 2>&1 &
+        "$pagewise" guard run --json ${group:+--cgroup job} --for 60s >/tmp/guard.json 2>/tmp/guard &
         guard=$!
         sleep 3
     fi
     # Memory has to be full, and the guard has to know the stream, before anything is counted.
-    stream 20 $group &
+    stream "$files" 20 $reads_in &
     reader=$!
     sleep 12
     if [ -n "$group" ]; then group_counts $group; else host_counts; fi >/tmp/before
@@ -53,6 +65,9 @@ turn() {
     if [ $arm = on ]; then
         kill -INT $guard
         wait $guard
+        for count in taken taken_behind_streams taken_of_streams_cgroup; do
+            sed -n "s/.*\"$count\": *\([0-9]*\).*/COUNT $case|on|$count|\1/p" /tmp/guard.json
+        done
         sed 's/^/# /' /tmp/guard | tail -n 12
     fi
     echo 1 >/proc/sys/vm/drop_caches
@@ -75,4 +90,16 @@ for lists in n y; do
     fi
     [ ! -e $lru ] || echo $lists >$lru
     for arm in off on; do turn "$name" "" $arm; done
+    # Generations alone are of a node where there are two.
+    [ $nodes = 1 ] || [ $lists = y ] || continue
+    for arm in off on; do turn "$name, many files" "" $arm "/tmp/data/many/*"; done
+    [ $nodes = 1 ] || continue
+    mkdir $groups/streams
+    for arm in off on; do turn "$name, many files, a group of their own" "" $arm "/tmp/data/many/*" $groups/streams; done
+    rmdir $groups/streams
+    # Where it cannot be told to leave anonymous memory alone, as in 6.1, memory.reclaim is of no use once there is swap.
+    [ $lists = y ] || (echo "0 swappiness=0" >$groups/memory.reclaim) 2>/dev/null || continue
+    swapon /tmp/data/swap
+    for arm in off on; do turn "$name, many files, swap" "" $arm "/tmp/data/many/*"; done
+    swapoff /tmp/data/swap
 done
