@@ -349,7 +349,10 @@ fn kind_of(comm: &str, names: &[String]) -> Option<StallKind> {
     if is_in(Family::DirtyBalance) && names.iter().any(|name| name.starts_with("balance_dirty")) {
         return Some(StallKind::DirtyBalance);
     }
-    if is_in(Family::CgroupReclaim) {
+    // At its group's limit a fault waits until somebody was killed (3.12 and later; before, within the allocation).
+    let waits_for_room =
+        |name: &String| name.starts_with("mem_cgroup_oom_synchronize") || name.starts_with("mem_cgroup_handle_oom");
+    if is_in(Family::CgroupReclaim) || names.iter().any(waits_for_room) {
         return Some(StallKind::CgroupReclaim);
     }
     if is_thread(&["kswapd", "kcompactd", "khugepaged"]) || is_in(Family::Kswapd) || is_in(Family::Kcompactd) {
@@ -477,6 +480,10 @@ mod tests {
         );
         assert_eq!(
             of("java", &["schedule", "shrink_zone", "try_to_free_mem_cgroup_pages"]),
+            Some(StallKind::CgroupReclaim)
+        );
+        assert_eq!(
+            of("apache2", &["mem_cgroup_oom_synchronize", "pagefault_out_of_memory", "mm_fault_error"]),
             Some(StallKind::CgroupReclaim)
         );
         assert_eq!(of("dd", &["io_schedule_timeout", "balance_dirty_pages"]), Some(StallKind::DirtyBalance));

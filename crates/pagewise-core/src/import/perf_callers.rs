@@ -232,6 +232,12 @@ fn order_of(entries: &[Entry]) -> Order {
                 _ => 0,
             };
         }
+        for (upper, lower) in entry.graph.steps() {
+            vote += match (depth_of_call(upper), depth_of_call(lower)) {
+                (Some(upper), Some(lower)) => 2 * (lower - upper).signum(),
+                _ => 0,
+            };
+        }
         // In a drawing of itself either order begins with it.
         let others = entry.graph.first().filter(|name| !is_same(&entry.row.name, name));
         vote += others.filter(|name| is_outermost(name)).count() as i64;
@@ -244,6 +250,26 @@ fn order_of(entries: &[Entry]) -> Order {
     }
     let is_old = entries.iter().any(|entry| entry.graph.is_old());
     if vote > 0 || (vote == 0 && !is_old) { Order::Caller } else { Order::Callee }
+}
+
+/// How deep a function is in the way of a system call into the kernel: `entry_SYSCALL_64_after_hwframe`, `do_syscall_64`, `__x64_sys_mmap`.
+fn depth_of_call(name: &str) -> Option<i64> {
+    const BEGINNINGS: [(&str, i64); 13] = [
+        ("entry_SYSCALL", 0),
+        ("entry_INT80", 0),
+        ("el0_sync", 0),
+        ("el0t_64_sync", 0),
+        ("system_call", 0),
+        ("do_syscall_64", 1),
+        ("do_el0_svc", 1),
+        ("el0_svc", 1),
+        ("__x64_sys_", 2),
+        ("__arm64_sys_", 2),
+        ("__se_sys_", 3),
+        ("ksys_", 3),
+        ("SyS_", 2),
+    ];
+    BEGINNINGS.iter().find(|(beginning, _)| name.starts_with(beginning)).map(|(_, depth)| *depth)
 }
 
 /// Rows whose drawings hold those of all others: first those that are in no other, then what none of these has.

@@ -292,6 +292,11 @@ impl Graph {
         ends.map(|(node, _)| node.name.as_str()).filter(|name| *name != REST)
     }
 
+    /// Functions with the one that is drawn below each.
+    pub(super) fn steps(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.nodes.iter().filter_map(|node| Some((self.nodes[node.parent?].name.as_str(), node.name.as_str())))
+    }
+
     /// All functions but the first.
     pub(super) fn behind_first(&self) -> impl Iterator<Item = &str> {
         self.nodes.iter().filter(|node| node.parent.is_some()).map(|node| node.name.as_str())

@@ -499,6 +499,21 @@ fn paths_that_end_in_a_program_with_next_to_nothing_of_its_own_show_callers() {
 }
 
 #[test]
+fn the_way_of_a_system_call_tells_which_end_of_a_single_drawing_is_outside() {
+    let inward = ["__mmap", "entry_SYSCALL_64_after_hwframe", "do_syscall_64", "ksys_mmap_pgoff", "vm_mmap_pgoff"];
+    let outward: Vec<&str> = inward.iter().rev().copied().collect();
+    let text = |row: &str, path: &str| {
+        format!(
+            "# Children      Self  Shared Object       Symbol\n    96.60%     0.19%  [kernel.kallsyms]   [k] {row}\n72.46% {path}\n"
+        )
+    };
+    let by_callers = text("down_write_killable", &format!("down_write_killable;{}", outward.join(";")));
+    let seen = profile(Kind::PerfTop, &by_callers);
+    assert_eq!(samples_with(&seen, "", "__mmap"), 7246);
+    assert!(seen.stacks.frames().iter().any(|frame| frame.name == "vm_mmap_pgoff" && frame.is_kernel()));
+}
+
+#[test]
 fn levels_below_each_other_are_functions_with_command_and_module() {
     let seen = profile(Kind::PerfTop, REPORT_HIERARCHY);
     assert_eq!(

@@ -3,7 +3,6 @@
 use super::privilege::Privilege;
 use super::{Setting, kernel};
 use crate::cgroup;
-use crate::guard::GENERATIONS;
 use crate::root::Root;
 use pagewise_core::report::doctor::{Area, Capability, State};
 
@@ -120,6 +119,9 @@ fn mglru(root: &Root) -> Capability {
         format!("{on} ({enabled}), min_ttl_ms {}", ttl.trim())
     })
 }
+
+/// The generations of MGLRU, by cgroup and node: where debugfs is mounted by everybody.
+pub(crate) const GENERATIONS: &str = "/sys/kernel/debug/lru_gen";
 
 /// The file of each node that has one.
 fn node_files(root: &Root) -> Vec<String> {

@@ -7,6 +7,7 @@
 use super::GuardError;
 use super::back_end::within_deadline;
 use super::domain::DomainName;
+use crate::facts::reclaim::GENERATIONS as PATH;
 use crate::root::Root;
 use pagewise_core::guard::MILLISECOND;
 use rustix::io::Errno;
@@ -14,8 +15,6 @@ use std::fs::File;
 use std::io::Write as _;
 use std::os::unix::fs::FileExt;
 
-/// Where debugfs is mounted by everybody.
-pub(crate) const PATH: &str = "/sys/kernel/debug/lru_gen";
 const ENABLED: &str = "/sys/kernel/mm/lru_gen/enabled";
 
 /// The list of a host with a thousand cgroups; what is beyond is not taken from.

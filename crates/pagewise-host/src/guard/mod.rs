@@ -12,7 +12,6 @@ pub mod status;
 mod streamers;
 
 pub use domain::DomainName;
-pub(crate) use generations::PATH as GENERATIONS;
 pub use streamers::Streamer;
 
 use crate::source::SourceError;

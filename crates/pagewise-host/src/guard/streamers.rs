@@ -94,6 +94,8 @@ struct Files {
     held: Vec<Held>,
     /// Who reads most now, where the loop does not know it yet: `Some(None)` where nobody does.
     leader: Option<Option<Leader>>,
+    /// That one's process.
+    leads: Option<u32>,
     /// What their processes and those who reclaim for them had used at the last look.
     streams: Option<Streams>,
     /// Total bytes that the processes of the cgroup have read since somebody looks, where it is one that is looked at.
@@ -212,7 +214,8 @@ fn search(root: &Root, within: Option<&str>, shared: &Shared) {
         if !is_wanted && shared.files().held.is_empty() {
             (looked, read_before, within_read) = (None, HashMap::new(), WithinRead::default());
             if leads.take().is_some() {
-                shared.files().leader = Some(None);
+                let mut files = shared.files();
+                (files.leads, files.leader) = (None, Some(None));
             }
             thread::park_timeout(ASLEEP);
             continue;
@@ -252,7 +255,9 @@ fn search(root: &Root, within: Option<&str>, shared: &Shared) {
                 // One that rests leads on: it is expected back.
                 if let Some(now) = now.filter(|now| !leads.as_ref().is_some_and(|leads| leads.is_same(now))) {
                     let leader = now.leader(root);
-                    shared.files().leader = Some(Some(leader));
+                    let mut files = shared.files();
+                    (files.leads, files.leader) = (Some(now.pid), Some(Some(leader)));
+                    drop(files);
                     leads = Some(now);
                 }
             }
@@ -290,7 +295,10 @@ struct Paying {
 
 impl Paying {
     fn look(&mut self, root: &Root, shared: &Shared) {
-        let mut pids: Vec<u32> = shared.files().held.iter().map(|held| held.pid).collect();
+        let mut pids: Vec<u32> = {
+            let files = shared.files();
+            files.held.iter().map(|held| held.pid).chain(files.leads).collect()
+        };
         pids.sort_unstable();
         pids.dedup();
         if pids != self.pids {
@@ -396,6 +404,35 @@ mod tests {
         let before = HashMap::from([(1, 0), (2, 100 << 20), (3, 0), (4, 0)]);
         let now = HashMap::from([(1, 40 << 20), (2, 400 << 20), (3, 1 << 20), (5, 900 << 20)]);
         assert_eq!(readers(&now, &before, 1.0), [2, 1], "of a new process it is not known how fast it reads");
+    }
+
+    #[test]
+    fn a_cgroup_whose_programs_read_most_of_all_leads_whoever_of_them_does() {
+        let host = pagewise_testkit::FakeHost::empty();
+        host.write("/proc/self/mountinfo", "30 20 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+        host.write("/sys/fs/cgroup/cgroup.controllers", "memory\n");
+        for (pid, path) in [(1, "/copy"), (2, "/copy"), (3, "/"), (4, "/other")] {
+            host.write(&format!("/proc/{pid}/cgroup"), &format!("0::{path}\n"));
+            host.write(&format!("/proc/{pid}/comm"), "rsync\n");
+        }
+        let root = Root::at(host.path());
+        let leads = |read: [(u32, u64); 4]| {
+            let now = HashMap::from(read.map(|(pid, mib)| (pid, mib << 20)));
+            let before = HashMap::from(read.map(|(pid, _)| (pid, 0)));
+            leading(&root, &readers(&now, &before, 1.0), &now, &before)
+        };
+        let copy = leads([(1, 400), (2, 300), (3, 300), (4, 0)]).unwrap();
+        let folder = ("/sys/fs/cgroup/copy".to_owned(), cgroup::Version::V2);
+        assert_eq!((copy.pid, copy.cgroup.as_ref()), (1, Some(&folder)));
+        let other = leads([(1, 300), (2, 900), (3, 0), (4, 100)]).unwrap();
+        assert!(copy.is_same(&other), "its programs may come and go");
+        let of_everything = leads([(1, 100), (2, 0), (3, 900), (4, 0)]).unwrap();
+        assert_eq!((of_everything.pid, of_everything.cgroup.as_ref()), (3, None), "all are in the one at the top");
+        assert!(!copy.is_same(&of_everything));
+        assert!(leads([(1, 400), (2, 0), (3, 300), (4, 300)]).is_none(), "nobody reads most of it");
+        let leader = copy.leader(&root);
+        assert!(leader.cgroup.is_none(), "it has no memory.reclaim");
+        assert_eq!(leader.who.command, "rsync");
     }
 
     #[test]

@@ -158,7 +158,7 @@ fn the_page_of_guards_in_guests_in_the_reference_shows_the_committed_result() {
 fn page(found: &Found) -> String {
     let mut text = format!(
         "# The guard in guests\n\nTried on {} inside guests of `pagewise lab boot` with 1 GiB of memory (Debian's kernels, cgroup version \
-         2, emulated processors). A process reads a file of 1,400 MiB over and over for twenty seconds, or as much in files of 2 MiB, of which the last eight count; first without, then with \
+         2, emulated processors). A process reads a file of 1,400 MiB over and over for thirty seconds, or as much in files of 2 MiB, and the last twelve count; first without, then with \
          `pagewise guard run`. Groups have 150 MiB and are guarded with `--cgroup job`. What the kernel counted \
          for each GiB that was read; no times, which an emulated processor says nothing of. `make test-guard` does it again.\n\n\
          | machine | case | counted for each GiB read | without | with the guard |\n| --- | --- | --- | ---: | ---: |\n",

@@ -50,14 +50,19 @@ grown() {
 turn() {
     case=$1 group=$2 arm=$3 files=${4:-/tmp/data/file} reads_in=${5:-$2}
     if [ $arm = on ]; then
-        "$pagewise" guard run --json ${group:+--cgroup job} --for 60s >/tmp/guard.json 2>/tmp/guard &
+        : >/tmp/guard
+        "$pagewise" guard run --json ${group:+--cgroup job} --for 90s >/tmp/guard.json 2>/tmp/guard &
         guard=$!
-        sleep 3
+        # The first time the program comes through the emulated processor page by page.
+        for second in $(seq 60); do
+            ! grep -q '^guarding' /tmp/guard || break
+            sleep 1
+        done
     fi
     # Memory has to be full, and the guard has to know the stream, before anything is counted.
-    stream "$files" 20 $reads_in &
+    stream "$files" 30 $reads_in &
     reader=$!
-    sleep 12
+    sleep 18
     if [ -n "$group" ]; then group_counts $group; else host_counts; fi >/tmp/before
     wait $reader
     if [ -n "$group" ]; then group_counts $group; else host_counts; fi >/tmp/after

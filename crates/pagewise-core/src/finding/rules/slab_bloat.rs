@@ -26,6 +26,12 @@ pub(super) const RULE: Rule = Rule {
             Bytes,
         ),
         Threshold::at_least("of all caches, those that nothing reclaims", 0.60, Fraction),
+        Threshold::at_least(
+            "a cache of one kind of object that nothing reclaims, where it is most of a table",
+            (256u64 << 20) as f64,
+            Bytes,
+        ),
+        Threshold::at_least("of all caches, the largest of one kind of object that nothing reclaims", 0.60, Fraction),
         Threshold::above("general caches of the kernel, where memory's size is not known", (2u64 << 30) as f64, Bytes),
         Threshold::at_least("a cache that nothing reclaims, times what it was at first", 10.0, Number),
         Threshold::at_least("what it grew by meanwhile", (16u64 << 20) as f64, Bytes),
@@ -270,6 +276,11 @@ fn by_caches(case: &Case<'_>) -> Option<Verdict> {
         .clone()
         .filter(|(name, _)| !is_reclaimed(name))
         .fold(none(), |most, (_, bytes)| most.with(bytes, |a, b| Some(a.max(b))));
+    // What any part of the kernel asks for by size may be for anything.
+    let of_one_kind = named
+        .clone()
+        .filter(|(name, _)| !is_reclaimed(name) && !is_general(name))
+        .fold(none(), |most, (_, bytes)| most.with(bytes, |a, b| Some(a.max(b))));
     let kept = sum_of(|name| !is_reclaimed(name));
     let grown = grown(look);
     let sum = named.fold(none(), |sum, (_, bytes)| sum.plus(bytes));
@@ -286,6 +297,10 @@ fn by_caches(case: &Case<'_>) -> Option<Verdict> {
         nearly_all.hits.and(&large_enough.hits).and(&Hits::always(Answer::of(Some(is_a_table)), windows.count));
     let name = "in caches, room of objects that are gone, where memory's size is not known";
     let room = case.clause(name, SOURCE, room);
+    let name = "of all caches, the largest of one kind of object that nothing reclaims";
+    let part_of_one = case.clause(name, SOURCE, of_one_kind.share_of(&sum));
+    let name = "a cache of one kind of object that nothing reclaims, where it is most of a table";
+    let of_one_kind = case.clause(name, SOURCE, of_one_kind);
     let part = case.clause("of all caches, those that nothing reclaims", SOURCE, kept.share_of(&sum));
     let most = case.clause("caches that nothing reclaims, where memory's size is not known", SOURCE, kept);
     let kept = case.clause("a cache that nothing reclaims, where memory's size is not known", SOURCE, largest);
@@ -299,6 +314,8 @@ fn by_caches(case: &Case<'_>) -> Option<Verdict> {
     // A service that starts has caches grow from one reading to the next.
     let grows = times.and(much) == Answer::Yes && look.ticks >= 3;
     let is_growing = Hits::always(Answer::of(Some(grows)), windows.count);
+    let is_of_one_kind = of_one_kind.hits.and(&part_of_one.hits);
+    let is_of_one_kind = is_of_one_kind.and(&Hits::always(Answer::of(Some(is_a_table)), windows.count));
     let is_only_room = is_nearly_all.answers.contains(&Answer::Yes);
     let mut symptom = case.lasting_hits(
         kept.hits
@@ -306,13 +323,14 @@ fn by_caches(case: &Case<'_>) -> Option<Verdict> {
             .or(&sum.hits)
             .or(&most.hits.and(&part.hits))
             .or(&is_hollow)
+            .or(&is_of_one_kind)
             .or(&is_growing),
     );
     let hits = symptom.hits.clone();
     let clauses = if is_only_room {
-        vec![&kept, &general, &most, &part, &sum, &large_enough, &nearly_all]
+        vec![&kept, &general, &most, &part, &of_one_kind, &part_of_one, &sum, &large_enough, &nearly_all]
     } else {
-        vec![&kept, &general, &most, &part, &sum, &room, &hollow]
+        vec![&kept, &general, &most, &part, &of_one_kind, &part_of_one, &sum, &room, &hollow]
     };
     symptom.evidence = clauses.into_iter().map(|clause| clause.evidence(&hits, windows)).collect();
     symptom.evidence.extend(grows.then_some([times_line, by_line]).into_iter().flatten());
@@ -324,11 +342,10 @@ fn by_caches(case: &Case<'_>) -> Option<Verdict> {
         let bytes = |clause: &Clause| clause.value(&hits, windows).map_or_else(|| "much".to_owned(), words::bytes);
         draft.summary = format!("The kernel's caches hold {}.", bytes(&sum));
         let caches = self::largest(look, &hits);
-        if let Some((name, size)) = caches
-            .iter()
-            .find(|(name, _)| !is_reclaimed(name))
-            .filter(|_| [&kept, &general].iter().any(|clause| clause.evidence(&hits, windows).holds == Some(true)))
-        {
+        if let Some((name, size)) = caches.iter().find(|(name, _)| !is_reclaimed(name)).filter(|_| {
+            let holds = |clause: &Clause| clause.evidence(&hits, windows).holds == Some(true);
+            holds(&kept) || holds(&general) || is_of_one_kind.answers.contains(&Answer::Yes)
+        }) {
             draft.summary.push_str(&format!(" {} of it is {name}, which nothing gives back.", words::bytes(*size)));
         }
         if is_hollow.answers.contains(&Answer::Yes) {

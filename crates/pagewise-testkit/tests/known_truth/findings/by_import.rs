@@ -1173,6 +1173,29 @@ fn general_caches_that_are_most_of_all_are_told_without_the_size_of_memory() {
 }
 
 #[test]
+fn a_cache_of_one_kind_that_is_most_of_a_table_is_told_without_the_size_of_memory() {
+    let slabtop = |name: &str, kib: u64, others: u64| {
+        let all = kib + others;
+        let text = format!(
+            " Active / Total Size (% used)       : {all}.00K / {all}.00K (99.5%)\n\n  \
+             OBJS ACTIVE  USE OBJ SIZE  SLABS OBJ/SLAB CACHE SIZE NAME\n2779072 2779011  99%    0.12K  86846       32   {kib}K {name}\n\
+             93106  73207  78%    0.15K   3581       26     {others}K buffer_head\n"
+        );
+        imported(Kind::Slab, &text)
+    };
+    let leak = must_find(&slabtop("secpath_cache", 400_000, 60_000), "slab-bloat");
+    assert!(leak.summary.contains("secpath_cache, which nothing gives back"), "{}", leak.summary);
+    for (table, why) in [
+        (slabtop("secpath_cache", 200_000, 60_000), "any host has so much"),
+        (slabtop("secpath_cache", 400_000, 400_000), "it is one of several"),
+        (slabtop("ext4_inode_cache", 400_000, 60_000), "the kernel gives it back"),
+        (slabtop("kmalloc-128", 400_000, 60_000), "what is asked for by size may be for anything"),
+    ] {
+        assert!(found(&ask(&table), "slab-bloat").is_none(), "{why}");
+    }
+}
+
+#[test]
 fn a_little_that_goes_to_swap_is_told_where_cpus_do_nothing_but_wait() {
     let rows = |out: u32, waits: u32| {
         let head = "r b swpd free buff cache si so bi bo in cs us sy id wa\n";
