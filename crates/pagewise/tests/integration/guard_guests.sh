@@ -22,6 +22,7 @@ stream() {
         my ($names, $seconds, $group) = @ARGV;
         if ($group) { open my $procs, ">", "$group/cgroup.procs" or die; print $procs $$; close $procs }
         my @names = glob $names;
+        die "no files are at $names" if !@names || !-e $names[0];
         my $end = time + $seconds;
         while (time < $end) {
             for my $name (@names) {
@@ -39,7 +40,7 @@ group_counts() {
     of /proc/vmstat pgpgin
 }
 
-host_counts() { of /proc/vmstat 'pgpgin|pgscan_kswapd|pgscan_direct|pgsteal_anon'; }
+host_counts() { of /proc/vmstat 'pgpgin|pgscan_kswapd|pgscan_direct|pgsteal_anon|allocstall_[a-z]*'; }
 
 # What grew from one list of counts to the other.
 grown() {
