@@ -24,10 +24,13 @@ stream() {
         my @names = glob $names;
         die "no files are at $names" if !@names || !-e $names[0];
         my $end = time + $seconds;
+        # One file stays open, for whoever closes it is a new stream each time.
+        my $one;
         while (time < $end) {
             for my $name (@names) {
-                open my $file, "<", $name or die;
-                1 while time < $end and sysread($file, my $piece, 1 << 20);
+                open $one, "<", $name or die unless @names == 1 and $one;
+                sysseek($one, 0, 0);
+                1 while time < $end and sysread($one, my $piece, 1 << 20);
             }
         }' "$@"
 }
