@@ -39,7 +39,7 @@ fn first_seconds() -> (u32, u32) {
 }
 
 /// Those of the script.
-const SECONDS: (u32, u32) = (30, 12);
+const SECONDS: (u32, u32) = (26, 8);
 
 /// Name of a machine, its kernel and nodes.
 const MACHINES: [(&str, &str, u32); 3] =

@@ -63,8 +63,9 @@ turn() {
             sleep 1
         done
     fi
-    # Memory has to be full, and the guard has to know the stream, before anything is counted.
-    stream "$files" 30 $reads_in &
+    # Memory has to be full, and the guard has to know the stream, before anything is counted; some 20 s later it may let the kernel reclaim once
+    # more, to compare.
+    stream "$files" 26 $reads_in &
     reader=$!
     sleep 18
     if [ -n "$group" ]; then group_counts $group; else host_counts; fi >/tmp/before
