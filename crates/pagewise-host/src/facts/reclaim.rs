@@ -105,19 +105,25 @@ fn read_ahead(root: &Root) -> Capability {
 
 fn mglru(root: &Root) -> Capability {
     let absent = kernel::missing_since(root, 6, 1, "CONFIG_LRU_GEN");
-    let setting = Setting {
-        area: AREA,
-        id: "mglru",
-        what: "MGLRU",
-        path: "/sys/kernel/mm/lru_gen/enabled",
-        absent: &absent,
-        remedy: OTHER_KERNEL,
-    };
+    let setting =
+        Setting { area: AREA, id: "mglru", what: "MGLRU", path: MGLRU, absent: &absent, remedy: OTHER_KERNEL };
     setting.ask(root, |enabled| {
-        let on = if enabled.trim_start_matches("0x").chars().all(|c| c == '0') { "off" } else { "on" };
+        let on = if is_on(enabled) { "on" } else { "off" };
         let ttl = root.read("/sys/kernel/mm/lru_gen/min_ttl_ms").unwrap_or_default();
         format!("{on} ({enabled}), min_ttl_ms {}", ttl.trim())
     })
+}
+
+/// Which parts of MGLRU are on, as a mask: `0x0007`.
+const MGLRU: &str = "/sys/kernel/mm/lru_gen/enabled";
+
+fn is_on(mask: &str) -> bool {
+    !mask.trim().trim_start_matches("0x").chars().all(|digit| digit == '0')
+}
+
+/// Whether the kernel reclaims by generations (MGLRU) now.
+pub(crate) fn by_generations(root: &Root) -> bool {
+    root.read(MGLRU).is_ok_and(|mask| is_on(&mask))
 }
 
 /// The generations of MGLRU, by cgroup and node: where debugfs is mounted by everybody.

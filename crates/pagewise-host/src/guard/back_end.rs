@@ -1,6 +1,6 @@
 //! What takes page cache back. [`super::files`] takes what streams have gone past; for the rest there is `memory.reclaim` of the streamer's cgroup, of the
-//! one that is guarded, or of all together ([`super::of_cgroup`]), and the node's `reclaim` file
-//! (since 6.17, `mm/vmscan.c`, `reclaim_store`). They are told to leave anonymous memory alone (`swappiness=0`), leave nothing behind, and what they answer says little (the node's file refuses
+//! one that is guarded, or of all together ([`super::of_cgroup`]), the node's `reclaim` file
+//! (since 6.17, `mm/vmscan.c`, `reclaim_store`), and MGLRU's generations ([`super::generations`]). They are told to leave anonymous memory alone (`swappiness=0`), leave nothing behind, and what they answer says little (the node's file refuses
 //! everything with `EAGAIN`): what counts is what the counters say. A way that gives nothing makes room for the next.
 
 use super::GuardError;
@@ -73,22 +73,22 @@ const LONGEST_REQUEST: Duration = Duration::from_millis(250);
 /// # Errors
 /// What is no such answer.
 pub(super) fn request(file: &File, bytes: u64, words: &str) -> Result<bool, Errno> {
-    let mut text = [0_u8; 40];
-    let length = {
-        let mut left = &mut text[..];
-        let whole = left.len();
-        let _ = write!(left, "{bytes}{words}");
-        whole - left.len()
-    };
-    within_deadline(file, &text[..length])
+    ask(file, format_args!("{bytes}{words}"))
 }
 
-/// Writes words to a file that reclaims, as [`request`] does.
+/// Writes words to a file that reclaims; answers as [`request`] does.
 ///
 /// # Errors
 /// As there.
-pub(super) fn within_deadline(file: &File, words: &[u8]) -> Result<bool, Errno> {
-    match deadline::within(LONGEST_REQUEST, || rustix::io::write(file, words)) {
+pub(super) fn ask(file: &File, words: std::fmt::Arguments<'_>) -> Result<bool, Errno> {
+    let mut text = [0_u8; 96];
+    let length = {
+        let mut left = &mut text[..];
+        let whole = left.len();
+        let _ = left.write_fmt(words);
+        whole - left.len()
+    };
+    match deadline::within(LONGEST_REQUEST, || rustix::io::write(file, &text[..length])) {
         Ok(_) => Ok(true),
         Err(Errno::AGAIN | Errno::INTR | Errno::BUSY) => Ok(false),
         Err(error) => Err(error),

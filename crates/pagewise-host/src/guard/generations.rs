@@ -5,17 +5,14 @@
 //! The two youngest generations are never evicted. Where no older one has pages a new one is begun, as kswapd would do.
 
 use super::GuardError;
-use super::back_end::within_deadline;
+use super::back_end::ask;
 use super::domain::DomainName;
-use crate::facts::reclaim::GENERATIONS as PATH;
+use crate::facts::reclaim::{GENERATIONS as PATH, by_generations};
 use crate::root::Root;
 use pagewise_core::guard::MILLISECOND;
 use rustix::io::Errno;
 use std::fs::File;
-use std::io::Write as _;
 use std::os::unix::fs::FileExt;
-
-const ENABLED: &str = "/sys/kernel/mm/lru_gen/enabled";
 
 /// The list of a host with a thousand cgroups; what is beyond is not taken from.
 const ROOM: usize = 512 << 10;
@@ -29,12 +26,6 @@ const LOOKS_EVERY: u64 = 100 * MILLISECOND;
 
 /// Of how many cgroups pages are asked for in one request.
 const MOST_ASKED: usize = 4;
-
-/// Whether the kernel reclaims by generations now.
-pub(super) fn is_on(root: &Root) -> bool {
-    let enabled = root.read(ENABLED).unwrap_or_default();
-    !enabled.trim().trim_start_matches("0x").chars().all(|digit| digit == '0')
-}
 
 /// What a cgroup has on the node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -64,8 +55,8 @@ impl GenerationsFile {
     /// Why it is of no use.
     pub(super) fn open(root: &Root, node: u32) -> Result<GenerationsFile, GuardError> {
         let cannot = |why: String| GuardError::NoBackEnd { domain: DomainName::Node(node), why };
-        if !is_on(root) {
-            return Err(cannot(format!("{ENABLED} says that the kernel does not reclaim by generations")));
+        if !by_generations(root) {
+            return Err(cannot("the kernel does not reclaim by generations".to_owned()));
         }
         let file = File::options().read(true).write(true).open(root.path(PATH));
         let file = file.map_err(|error| {
@@ -137,14 +128,7 @@ impl GenerationsFile {
 
     /// `false` where the cgroup is gone, or its generations are others by now.
     fn command(&self, words: std::fmt::Arguments<'_>) -> Result<bool, Errno> {
-        let mut text = [0_u8; 96];
-        let length = {
-            let mut left = &mut text[..];
-            let whole = left.len();
-            let _ = left.write_fmt(words);
-            whole - left.len()
-        };
-        match within_deadline(&self.file, &text[..length]) {
+        match ask(&self.file, words) {
             Err(Errno::INVAL | Errno::NOENT | Errno::RANGE | Errno::EXIST) => Ok(false),
             answer => answer,
         }

@@ -2,11 +2,12 @@
 //! near it is, is one number (`memory.current`, `memory.usage_in_bytes`); what fills it stands in `memory.stat`, which costs the kernel a
 //! summing up over all CPUs and is read more seldom.
 
+use super::GuardError;
 use super::back_end::request;
 use super::domain::{Limited, is_group, limit};
 use super::reading::{OfFiles, Stalls, Stolen, Sum};
-use super::{GuardError, generations};
 use crate::cgroup::Version;
+use crate::facts::reclaim::by_generations;
 use crate::root::{FileError, Root};
 use crate::source::polled::{NewColumn, NumberFile, Polled};
 use crate::source::{cpu, swaps, vmstat};
@@ -110,7 +111,7 @@ impl CgroupReading {
         let columns: Vec<&NewColumn> = columns.iter().collect();
         let met = |column: &NewColumn| met.contains(&column.name.as_str()).then_some(column.column);
         let late = events.columns().take_new().iter().filter_map(met).collect();
-        let came_back = if generations::is_on(root) { &counter::CGROUP_RESTORED } else { &counter::CGROUP_CAME_BACK };
+        let came_back = if by_generations(root) { &counter::CGROUP_RESTORED } else { &counter::CGROUP_CAME_BACK };
         let page = rustix::param::page_size() as u64;
         let cpus = cpu::online(root).len().max(1) as u64;
         Ok(CgroupReading {

@@ -1,7 +1,8 @@
 //! A node as the law sees it, from `/proc/zoneinfo`, `/proc/vmstat` and `/proc/stat`. The files stay open, and a reading
 //! allocates nothing while their shape stays as it was.
 
-use super::{GuardError, generations};
+use super::GuardError;
+use crate::facts::reclaim::by_generations;
 use crate::root::Root;
 use crate::source::polled::{NewColumn, Polled};
 use crate::source::{cpu, vmstat, zoneinfo};
@@ -173,7 +174,7 @@ impl Reading {
         if of_zones.is_empty() {
             return Err(GuardError::Lacks(format!("/proc/zoneinfo has no node {node} with memory")));
         }
-        let came_back = if generations::is_on(root) { &counter::NODE_RESTORED } else { &counter::NODE_CAME_BACK };
+        let came_back = if by_generations(root) { &counter::NODE_RESTORED } else { &counter::NODE_CAME_BACK };
         let of_node = NodeColumns::find(&columns, node, came_back);
         let of_host = HostColumns::find(&vmstat.columns().take_new(), &stat.columns().take_new());
         let zones = vec![Zone::default(); of_zones.len()];

@@ -75,7 +75,7 @@ pub(super) struct Leader {
     pub(super) cgroup: Option<Way>,
 }
 
-/// A cgroup of which this part of all that is read is read explains what fills memory.
+/// A cgroup whose programs read this part of all that is read explains what fills memory.
 const EXPLAINS: f64 = 0.6;
 
 /// What the loop and the thread that looks share.
