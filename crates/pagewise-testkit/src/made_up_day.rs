@@ -434,7 +434,17 @@ impl Recorded for MadeUpDay {
             durations.add(each * 30, times / 20);
             let (from, to) = (START + tick * SECOND, START + (tick + 10) * SECOND);
             let outcome = String::new();
-            StallRow { from, to, kind, pid: 1000, comm: comm.to_owned(), order: Some(9), outcome, durations }
+            StallRow {
+                from,
+                to,
+                kind,
+                pid: 1000,
+                comm: comm.to_owned(),
+                order: Some(9),
+                purpose: None,
+                outcome,
+                durations,
+            }
         };
         let rows = (self.storm.0 / 10 * 10..self.storm.1).step_by(10).flat_map(|tick| {
             [

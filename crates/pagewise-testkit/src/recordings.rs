@@ -428,7 +428,17 @@ impl RecordingBuilder {
         durations.add((each_ms * 1e6) as u64, count);
         let (from, to) = (START, START + (self.seconds * 1e9) as u64);
         let (comm, outcome) = (comm.to_owned(), String::new());
-        self.stalls.get_or_insert_default().push(StallRow { from, to, kind, pid, comm, order, outcome, durations });
+        self.stalls.get_or_insert_default().push(StallRow {
+            from,
+            to,
+            kind,
+            pid,
+            comm,
+            order,
+            purpose: None,
+            outcome,
+            durations,
+        });
         self
     }
 

@@ -136,6 +136,8 @@ pub struct Recognised {
     pub order: Option<String>,
     /// It holds timestamps.
     pub order_is_time: bool,
+    /// Where none was, the first column that begins with a timestamp.
+    pub times: Option<String>,
     /// The column that was taken for the block.
     pub block: Option<String>,
     /// The column that was taken for the outcome.
@@ -447,6 +449,10 @@ impl Columns {
             let next = self.block_names.len() as u32;
             let code = (!name.is_empty()).then(|| *self.block_names.entry(name.to_vec()).or_insert(next));
             table.blocks.push(code);
+        }
+        if table.values.len() == 1 && self.order.is_none() {
+            let times = self.unused.iter().map(|(place, _)| *place).find(|place| row.is_timestamp(*place));
+            table.recognised.times = times.map(|place| row.header.name(place));
         }
         self.unused.retain_mut(|(place, unused)| unused.take(row.bytes(*place)));
         let mut text_found = Vec::new();

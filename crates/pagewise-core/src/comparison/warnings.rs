@@ -152,8 +152,12 @@ pub(super) fn without_order(table: &Table, comparisons: &[Comparison]) -> Option
     warning(
         "order-lost",
         format!(
-            "The table has no column '{ORDER}', so a drift of the host during the runs cannot be seen. If a column says when \
-             each run was made, name it: --order COLUMN."
+            "The table has no column '{ORDER}', so a drift of the host during the runs cannot be seen. {}",
+            match &table.recognised.times {
+                Some(column) =>
+                    format!("Column '{column}' holds times; if it says when each run was made: --order '{column}'."),
+                None => "If a column says when each run was made, name it: --order COLUMN.".to_owned(),
+            }
         ),
     )
 }
@@ -283,8 +287,12 @@ fn order_lost(table: &Table, cell: &Cell) -> Option<Warning> {
     }
     let text = format!(
         "The values of {} are sorted by size, so the order of the runs is lost: nobody can check whether the host \
-         drifted. Keep the rows in the order of the runs, or add a column '{ORDER}'.",
-        sorted.join(" and ")
+         drifted. {}",
+        sorted.join(" and "),
+        match &table.recognised.times {
+            Some(column) => format!("If column '{column}' says when each run was made: --order '{column}'."),
+            None => format!("Keep the rows in the order of the runs, or add a column '{ORDER}'."),
+        }
     );
     warning("order-lost", text)
 }

@@ -9,6 +9,7 @@ use super::answer::Answer;
 use super::case::{Case, Draft, LOCKS_OF_UNKNOWN, Verdict};
 use super::document::{Confidence, Evidence, Quantity, Severity, Tier};
 use super::families::{ENOUGH_SAMPLES, Family};
+use super::huge_faults::NOT_DIRECT;
 use super::look::{Hits, Missing};
 use super::rule::Threshold;
 use super::{SEVERE, rules, words};
@@ -56,9 +57,9 @@ impl Named {
 }
 
 const NAMED: &[Named] = &[
-    Named::of("compaction-storm", Family::Compaction, 0.10).not(rules::NOT_A_STORM),
+    Named::of("compaction-storm", Family::Compaction, 0.10).not(NOT_DIRECT),
     // Of a program's own time, with all that is called: less than a storm, and it waits for it.
-    Named::of("compaction-stalls", Family::Compaction, 0.05).not(rules::NOT_A_STORM),
+    Named::of("compaction-stalls", Family::Compaction, 0.05).not(NOT_DIRECT),
     Named::of("thp-fault-cost", Family::HugeZero, 0.10).not(&[Family::Khugepaged]),
     Named::of("khugepaged-burn", Family::Khugepaged, 0.10),
     Named::of("kswapd-saturation", Family::Kswapd, 0.10),

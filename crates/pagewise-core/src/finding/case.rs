@@ -230,7 +230,16 @@ impl<'a> Case<'a> {
     /// than one of them.
     #[must_use]
     pub fn standing(&self, clauses: &[&Clause]) -> Lasting {
-        let lasting = self.lasting(clauses);
+        self.stands(self.lasting(clauses))
+    }
+
+    /// The same of hits that were joined by hand.
+    #[must_use]
+    pub fn standing_hits(&self, hits: Hits) -> Lasting {
+        self.stands(self.lasting_hits(hits))
+    }
+
+    fn stands(&self, lasting: Lasting) -> Lasting {
         let answers = &lasting.hits.answers;
         let is_whole = !answers.is_empty() && answers.iter().all(|answer| *answer == Answer::Yes);
         if self.look.is_import && is_whole {

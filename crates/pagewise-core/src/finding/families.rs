@@ -5,6 +5,7 @@ use super::look::{Hits, Windows};
 use super::looked::{Looked, gaps_of};
 pub use crate::kernel_text::functions::Family;
 use crate::kernel_text::functions::{FUNCTIONS, families_of, families_of_thread, is_idle};
+use crate::kernel_text::purpose::{Purpose, within};
 pub use crate::recording::stack::ENOUGH_SAMPLES;
 use crate::recording::stack::NOT_LISTED;
 use crate::recording::{Frame, Gap, Profile, SamplingEvent, StackSample};
@@ -40,6 +41,36 @@ impl Counts {
     }
 }
 
+/// What memory was asked for, by samples or by time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Purposes(BTreeMap<Purpose, u64>);
+
+impl Purposes {
+    /// So much more of one.
+    pub fn add(&mut self, purpose: Purpose, much: u64) {
+        let sum = self.0.entry(purpose).or_default();
+        *sum = sum.saturating_add(much);
+    }
+
+    /// Of all that says it.
+    #[must_use]
+    pub fn sum(&self) -> u64 {
+        self.0.values().fold(0, |sum, much| sum.saturating_add(*much))
+    }
+
+    /// The part of one, 0 to 1.
+    #[must_use]
+    pub fn share(&self, purpose: Purpose) -> f64 {
+        self.0.get(&purpose).copied().unwrap_or(0) as f64 / self.sum().max(1) as f64
+    }
+
+    /// The one that most of it is for.
+    #[must_use]
+    pub fn most(&self) -> Option<Purpose> {
+        self.0.iter().max_by_key(|(_, much)| **much).map(|(purpose, _)| *purpose)
+    }
+}
+
 /// The source of gaps in stacks.
 const SOURCE: &str = "stacks";
 
@@ -51,6 +82,8 @@ pub struct ProfileSeen {
     gaps: Vec<Gap>,
     /// By stack: the families of its frames.
     families: Vec<u64>,
+    /// By stack: what memory is asked for in it, where one of its functions says so.
+    purposes: Vec<Option<Purpose>>,
     /// By stack: whether its innermost frame runs in the kernel.
     in_kernel: Vec<bool>,
     /// By stack: whether its innermost frame is where a CPU waits for something to do.
@@ -167,7 +200,7 @@ impl ProfileSeen {
         let of_frame: Vec<u64> = frames.iter().map(of_frame).collect();
         let count = profile.stacks.len();
         let (mut families, mut in_kernel) = (Vec::with_capacity(count), Vec::with_capacity(count));
-        let mut idle = Vec::with_capacity(count);
+        let (mut idle, mut purposes) = (Vec::with_capacity(count), Vec::with_capacity(count));
         for id in 0..count {
             let node = profile.stacks.node(crate::recording::StackId(id as u32));
             let (parent, frame) = node.map_or((None, None), |(parent, frame)| (parent, Some(frame as usize)));
@@ -178,12 +211,15 @@ impl ProfileSeen {
             let is_for_translations = !is_flat && bits & Family::CrossCall.bit() != 0 && bits & FORGETS != 0;
             families.push(if is_for_translations { bits | Family::Shootdown.bit() } else { bits });
             let innermost = frame.and_then(|frame| frames.get(frame)).filter(|frame| frame.is_kernel());
+            let outer = parent.and_then(|parent| purposes.get(parent.0 as usize).copied().flatten());
+            purposes.push(innermost.map_or(outer, |frame| within(outer, &frame.name)));
             in_kernel.push(innermost.is_some());
             idle.push(innermost.is_some_and(|frame| is_idle(&frame.name)));
         }
         let callees = callees.map(|text| with_callees(text, is_clock)).unwrap_or_default();
         let not_listed = not_listed(&profile);
-        ProfileSeen { profile, gaps: gaps_of(SOURCE, gaps), families, in_kernel, idle, is_flat, callees, not_listed }
+        let gaps = gaps_of(SOURCE, gaps);
+        ProfileSeen { profile, gaps, families, purposes, in_kernel, idle, is_flat, callees, not_listed }
     }
 
     /// What interrupted the CPUs.
@@ -301,6 +337,21 @@ impl ProfileSeen {
             counts.family = counts.family.saturating_add(count(self.is_of(sample, family, not)));
         }
         counts
+    }
+
+    /// What memory was asked for in samples that are of a family and of none of the others, with the part of each in those that say it.
+    /// `None` where fewer than half of them do.
+    #[must_use]
+    pub fn purposes(&self, family: Family, not: &[Family], over: &Hits, windows: &Windows) -> Option<Purposes> {
+        let mut purposes = Purposes::default();
+        let mut all = 0u64;
+        for sample in self.samples(over, windows).into_iter().filter(|sample| self.is_of(sample, family, not)) {
+            all = all.saturating_add(sample.count);
+            if let Some(purpose) = self.purposes.get(sample.stack.0 as usize).copied().flatten() {
+                purposes.add(purpose, sample.count);
+            }
+        }
+        Some(purposes).filter(|purposes| purposes.sum() > 0 && purposes.sum() >= all.div_ceil(2))
     }
 
     /// Whether a lock by whose name it may be that of a process's map is it: most of the samples that wait for it have work on memory in the

@@ -7,8 +7,10 @@
 //! area was marked with `madvise(MADV_HUGEPAGE)`; whether it tries at all depends on `thp.enabled` and, from 6.8, on the
 //! switch of each size.
 
+use super::families::{Family, ProfileSeen, Purposes};
 use super::look::{Hits, Look};
 use super::signal;
+use crate::kernel_text::purpose::Purpose;
 use crate::recording::StallKind;
 
 /// What a page fault does when no huge page is free.
@@ -134,8 +136,30 @@ pub(super) fn huge(look: &Look) -> Areas {
     Values { look, over: None }.huge()
 }
 
-/// Whether most of the time in compaction went to allocations of a size that no huge page had.
-pub(super) fn is_for_other_orders(look: &Look, hits: &Hits) -> bool {
+/// Compaction that nobody waits for, and moves of pages that are none.
+pub(super) const NOT_DIRECT: &[Family] = &[Family::Kcompactd, Family::Numa];
+
+/// What memory was asked for where programs compacted, by the functions above them: of stacks, or else of tasks that were held up. `None`
+/// where most say nothing of it.
+pub(super) fn compacted_for(look: &Look, hits: &Hits) -> Option<Purposes> {
+    let of_stacks = |profile: &ProfileSeen| profile.purposes(Family::Compaction, NOT_DIRECT, hits, &look.windows);
+    let of_stalls = || {
+        let stalls = look.stalls.as_ref()?.of_kind(StallKind::Compaction, hits, &look.windows);
+        Some(stalls.purposes).filter(|purposes| purposes.sum() > 0)
+    };
+    look.profile.as_ref().and_then(of_stacks).or_else(of_stalls)
+}
+
+/// Whether most of compaction was for that.
+pub(super) fn is_mostly_for(look: &Look, hits: &Hits, purpose: Purpose) -> bool {
+    compacted_for(look, hits).is_some_and(|purposes| purposes.share(purpose) >= 0.5)
+}
+
+/// Whether most of compaction was for what is no huge page: by who asked, where that is known, or else by the size of it.
+pub(super) fn is_for_no_huge_page(look: &Look, hits: &Hits) -> bool {
+    if let Some(purposes) = compacted_for(look, hits) {
+        return purposes.share(Purpose::HugePage) < 0.5;
+    }
     if no_fault_wanted_one(look, hits) {
         return true;
     }

@@ -59,7 +59,8 @@ pub fn diagnose(look: &Look, subject: &str) -> Diagnosis {
     let mut found: Vec<&'static str> = Vec::new();
     for rule in rules::ALL {
         let case = Case { look, rule, found: &found };
-        let verdict = by_stalls::name(by_profile::name((rule.judge)(&case), &case), &case);
+        let named = by_stalls::name(by_profile::name((rule.judge)(&case), &case), &case);
+        let verdict = rules::says_for_what(&case, named);
         if matches!(verdict, Verdict::Found(_)) {
             found.push(rule.id);
         }

@@ -1,7 +1,7 @@
 //! What held tasks up, summed by kind and process.
 
 use super::answer::Answer;
-use super::families::{Share, shares};
+use super::families::{Purposes, Share, shares};
 use super::look::{Hits, Windows};
 use super::looked::{Looked, gaps_of};
 use crate::import::SEEN;
@@ -32,6 +32,8 @@ pub struct Stalled {
     pub worst_process_times: u64,
     /// Order of most of the time, where the kernel says it.
     pub order: Option<u8>,
+    /// What the memory was asked for, by time, and of tasks whose stack was printed by their number; where any row says it.
+    pub purposes: Purposes,
     /// Tasks whose stack was printed while they were in it: nothing says for how long, so they are in none of the times.
     pub seen: u64,
     /// Who they were.
@@ -68,9 +70,13 @@ impl StallsSeen {
         let mut by_seen: BTreeMap<(&str, Option<u32>), u64> = BTreeMap::new();
         let (seen, timed): (Vec<&StallRow>, Vec<&StallRow>) =
             self.rows.iter().filter(inside).partition(|row| row.outcome == SEEN);
+        let mut seen_for = Purposes::default();
         for row in seen {
             let count = row.durations.count();
             stalled.seen = stalled.seen.saturating_add(count);
+            if let Some(purpose) = row.purpose {
+                seen_for.add(purpose, count);
+            }
             let named = by_seen.entry((&row.comm, Some(row.pid).filter(|_| !row.comm.is_empty()))).or_default();
             *named = named.saturating_add(count);
         }
@@ -85,12 +91,18 @@ impl StallsSeen {
             let (sum, times) = by_pid.entry(row.pid).or_default();
             add(sum);
             *times = times.saturating_add(row.durations.count());
+            if let Some(purpose) = row.purpose {
+                stalled.purposes.add(purpose, total);
+            }
             if let Some(order) = row.order {
                 add(by_order.entry(order).or_default());
             }
             if !row.outcome.is_empty() {
                 add(by_outcome.entry((&row.outcome, None)).or_default());
             }
+        }
+        if stalled.purposes.sum() == 0 {
+            stalled.purposes = seen_for;
         }
         let (worst, times) = by_pid.into_values().max().unwrap_or_default();
         (stalled.worst_process_seconds, stalled.worst_process_times) = (worst as f64 * 1e-9, times);

@@ -61,6 +61,10 @@ const LEAST_RESERVE: f64 = 0.0025;
 const MOST_RESERVE: f64 = 0.03;
 const MOST_ABOVE: f64 = 0.02;
 
+/// In a small group that part would be gone before anybody can wake. So many bytes may begin a batch all the same, and never more than an eighth of the domain.
+const RESERVE_OF_SMALL: u64 = 16 << 20;
+const MOST_RESERVE_OF_SMALL: u64 = 8;
+
 /// A batch holds between so many seconds of fill.
 const SHORTEST_BATCH: f64 = 0.005;
 
@@ -330,7 +334,8 @@ impl Law {
     fn reserve(&self, size: u64) -> u64 {
         let blind = self.lateness + SHORTEST_TICK as f64 + self.slice;
         let by_time = 2.0 * self.filling_next() * blind / SECOND as f64;
-        by_time.clamp(size as f64 * LEAST_RESERVE, size as f64 * MOST_RESERVE) as u64
+        let of_small = RESERVE_OF_SMALL.min(size / MOST_RESERVE_OF_SMALL) as f64;
+        by_time.clamp(size as f64 * LEAST_RESERVE, (size as f64 * MOST_RESERVE).max(of_small)) as u64
     }
 
     /// What a batch frees.
@@ -525,10 +530,12 @@ impl Law {
     }
 
     /// How long until it has to look again.
-    fn tick(&self, headroom: u64, reserve: u64) -> u64 {
-        let above = headroom.saturating_sub(reserve) as f64;
-        let until_halfway = above / (2.0 * self.filling_next().max(1.0)) * SECOND as f64;
-        (until_halfway as u64).clamp(SHORTEST_TICK, LONGEST_TICK)
+    fn tick(&self, headroom: u64, size: u64) -> u64 {
+        let above = headroom.saturating_sub(self.reserve(size)) as f64;
+        let until_halfway = (above / (2.0 * self.filling_next().max(1.0)) * SECOND as f64) as u64;
+        // What a tenth of a small group holds is filled long before a second is over.
+        let idles = self.inflow.is_little() && headroom > size / 10 && until_halfway > IDLE_TICK;
+        if idles { IDLE_TICK } else { until_halfway.clamp(SHORTEST_TICK, LONGEST_TICK) }
     }
 
     /// What was seen before a gap says nothing of now.
@@ -574,7 +581,7 @@ impl ControlLaw for Law {
         self.judge(sample);
         let (headroom, size) = (sample.headroom(), sample.domain.size());
         let begins_at = self.begins_at(size);
-        let tick = self.tick(headroom, self.reserve(size));
+        let tick = self.tick(headroom, size);
 
         if let Some((until, because)) = self.left_alone {
             if sample.at < until {
@@ -602,9 +609,8 @@ impl ControlLaw for Law {
         }
         let rests = headroom > begins_at || sample.at < self.rests_until && headroom > begins_at / 2;
         if rests && !self.is_late {
-            let idles = self.inflow.is_little() && headroom > size / 10;
             let mode = if self.inflow.cause() == Cause::File { Mode::Armed } else { Mode::Watching };
-            return self.waits(sample, mode, if idles { IDLE_TICK } else { tick });
+            return self.waits(sample, mode, tick);
         }
         // Late with room left, it takes as much as a batch holds all the same.
         let until = if rests { headroom } else { begins_at } + self.held(size);
@@ -803,6 +809,44 @@ mod tests {
             };
         }
         assert!(woken[0] > 0 && woken[1..] == [0; 3], "the first time nobody knew: {woken:?}");
+    }
+
+    #[test]
+    fn a_small_group_is_looked_at_before_a_stream_that_comes_back_has_filled_it() {
+        // 100 MiB/s in a group of 150 MiB for ten seconds, then five of what is in memory, in which an eighth of the group stays free. Whoever
+        // asks for the CPU gets it 40 ms later.
+        const LATE: u64 = 40;
+        let limit = 150 * MIB;
+        let mut law = law();
+        let (mut usage, mut stolen, mut file, mut met) = (130 * MIB, 0, 0, [0; 4]);
+        let mut due = 0;
+        for millisecond in 0..60_000 {
+            let at = millisecond * MILLISECOND;
+            if millisecond % 15_000 < 10_000 {
+                (file, usage) = (file + MIB / 10, usage + MIB / 10);
+            }
+            if usage > limit {
+                (usage, stolen) = (usage - MIB / 4, stolen + MIB / 4);
+                met[(millisecond / 15_000) as usize] += 1;
+            }
+            if millisecond < due {
+                continue;
+            }
+            let zones = [Zone { free: limit - usage, ..Zone::default() }];
+            let now = Sample { at, domain: Domain::Cgroup { limit }, zones: &zones, high: 0, ..still() };
+            let (file, inactive_file) = (130 * MIB + file - stolen, 120 * MIB);
+            let now = Sample { file, inactive_file, stolen_file: stolen, too_late: met.iter().sum(), ..now };
+            due = match law.decide(&now) {
+                Decision::Wait(nanoseconds) => millisecond + nanoseconds / MILLISECOND + LATE,
+                Decision::Reclaim(asked) => {
+                    let freed = asked.min(usage);
+                    law.made(Slice { asked, freed, took: 5 * MILLISECOND, cpu: MILLISECOND, of_files: 0 });
+                    (usage, stolen) = (usage - freed, stolen + freed);
+                    millisecond + 5
+                }
+            };
+        }
+        assert!(met[0] > 0 && met[1..] == [0; 3], "the first time nobody knew: {met:?}");
     }
 
     #[test]

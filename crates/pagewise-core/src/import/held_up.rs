@@ -8,6 +8,7 @@ use super::listing::Listing;
 use super::times::SECOND;
 use super::words::is_number;
 use crate::kernel_text::functions::{Family, families_of};
+use crate::kernel_text::purpose::{Purpose, within};
 use crate::recording::{Durations, GapReason, StallKind, StallRow};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -112,6 +113,9 @@ pub(super) fn listed(text: &str) -> Option<(String, u32)> {
         return Some((comm.trim().to_owned(), pid.parse().ok()?));
     }
     let words: Vec<&str> = text.split_whitespace().collect();
+    if let Some(task) = listed_before_2_6_25(&words) {
+        return Some(task);
+    }
     let [before @ .., stack, pid, parent, flags] = words.as_slice() else { return None };
     if !flags.starts_with("0x") || ![stack, pid, parent].into_iter().all(|word| is_number(word)) {
         return None;
@@ -123,8 +127,25 @@ pub(super) fn listed(text: &str) -> Option<(String, u32)> {
         before => before,
     };
     let [comm @ .., state] = before else { return None };
-    let is_state = matches!(*state, "R" | "S" | "D" | "T" | "t" | "I" | "K" | "W" | "P" | "X" | "Z");
-    (is_state && !comm.is_empty()).then(|| Some((comm.join(" "), pid.parse().ok()?)))?
+    (is_state(state) && !comm.is_empty()).then(|| Some((comm.join(" "), pid.parse().ok()?)))?
+}
+
+fn is_state(word: &str) -> bool {
+    matches!(word, "R" | "S" | "D" | "T" | "t" | "I" | "K" | "W" | "P" | "X" | "Z")
+}
+
+/// `smbd          D 0fa6a450     0 11693  11511` (2.6.24), and before with its youngest child, its siblings and whether it is a thread of the kernel:
+/// `fusexmp_fh_no D 40045401     0   527    493           533   495 (NOTLB)`: who.
+fn listed_before_2_6_25(words: &[&str]) -> Option<(String, u32)> {
+    let words = match words {
+        [words @ .., "(NOTLB)" | "(L-TLB)"] => words,
+        words => words,
+    };
+    let is_address = |word: &str| matches!(word.len(), 8 | 16) && word.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let at = words.windows(2).position(|pair| is_state(pair[0]) && (is_address(pair[1]) || pair[1] == "current"))?;
+    let (comm, numbers) = (&words[..at], &words[at + 2..]);
+    let are_numbers = (3..=6).contains(&numbers.len()) && numbers.iter().all(|word| is_number(word));
+    (are_numbers && !comm.is_empty()).then(|| Some((comm.join(" "), numbers[1].parse().ok()?)))?
 }
 
 /// A function of a trace with nothing else in its line: `[<ffffffff810c22fd>] ? pageout+0x130/0x232 [module]`.
@@ -232,13 +253,17 @@ impl HeldUp {
         let names = if task.sure.is_empty() { &task.unsure } else { &task.sure };
         match kind_of(&task.comm, names) {
             Some(kind) => {
+                let purpose = purpose_of(names);
                 // It takes some time to be drawn.
                 let length = task.seconds.unwrap_or(1).min(LONGEST).saturating_mul(SECOND as u64);
                 let is_seen = task.seconds.is_none();
                 let Task { at, comm, pid, order, .. } = task;
                 let is_new = self.push(at, kind, &comm, pid, length, order);
-                if let Some((.., row)) = self.rows.last_mut().filter(|_| is_new && is_seen) {
-                    SEEN.clone_into(&mut row.outcome);
+                if let Some((.., row)) = self.rows.last_mut().filter(|_| is_new) {
+                    row.purpose = purpose;
+                    if is_seen {
+                        SEEN.clone_into(&mut row.outcome);
+                    }
                 }
             }
             None if task.seconds.is_some() => self.others += 1,
@@ -261,8 +286,8 @@ impl HeldUp {
         self.told.insert(pid, at);
         let mut durations = Durations::default();
         durations.add((at - from).cast_unsigned(), 1);
-        let row =
-            StallRow { from: 0, to: 0, kind, pid, comm: comm.to_owned(), order, outcome: String::new(), durations };
+        let (comm, outcome) = (comm.to_owned(), String::new());
+        let row = StallRow { from: 0, to: 0, kind, pid, comm, order, purpose: None, outcome, durations };
         self.rows.push((from, at, row));
         true
     }
@@ -312,6 +337,7 @@ impl HeldUp {
 /// What may stand between functions of a trace: `Call Trace:`, addresses, registers, `</TASK>`.
 fn is_between(text: &str) -> bool {
     let is_hex = |word: &str| word.len() >= 4 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let text = text.trim_end().strip_suffix("Call Trace:").unwrap_or(text);
     text.to_ascii_lowercase().starts_with("call trace")
         || text.split_whitespace().all(|word| is_hex(word.trim_matches(['[', ']', '<', '>', '(', ')', '?', ':'])))
 }
@@ -336,6 +362,11 @@ fn functions(text: &str) -> Vec<&str> {
             Some(word[..name(word)?].trim_start_matches('.'))
         })
         .collect()
+}
+
+/// What a task asks memory for, by the functions it was in, the innermost first.
+fn purpose_of(names: &[String]) -> Option<Purpose> {
+    names.iter().rev().fold(None, |outer, name| within(outer, name))
 }
 
 /// What held a task up, by the functions it was in. `None`: nothing of memory management, or a thread of it at its own work,
@@ -448,6 +479,12 @@ mod tests {
             ("Web Content     S    0   3323   3261 0x00000000", Some("Web Content 3323")),
             ("PID: 287    TASK: ffff976801890000  CPU: 20  COMMAND: \"kworker/u96:35\"", Some("kworker/u96:35 287")),
             ("procs -----------memory---------- ---swap--", None),
+            ("smbd          D 0fa6a450     0 11693  11511", Some("smbd 11693")),
+            ("fusexmp_fh_no D 40045401     0   527    493           533   495 (NOTLB)", Some("fusexmp_fh_no 527")),
+            ("init          S 00000000     0     1      0     2       (NOTLB)", Some("init 1")),
+            ("pdflush       D ffff810037d61d08     0   168     19           169   167 (L-TLB)", Some("pdflush 168")),
+            ("java  S 12345678  7", None),
+            ("root  S 20261129 10 20 thirty", None),
             ("java  Q  0  7  1 0x0", None),
             ("  task                        PC stack   pid father", None),
             ("Node 0 DMA free:1 0 2 3 4 5", None),
@@ -497,6 +534,7 @@ mod tests {
                 "down_read",
                 "proc_pid_cmdline_read",
             ][..],
+            &["rwsem_down_failed_common", "rwsem_down_read_failed", "call_rwsem_down_read_failed", "access_process_vm"],
             &["schedule", "rwsem_down_write_slowpath", "down_write_killable", "vm_mmap_pgoff", "do_syscall_64"],
             &["schedule", "rwsem_down_read_slowpath", "down_read", "do_user_addr_fault", "exc_page_fault"],
         ] {

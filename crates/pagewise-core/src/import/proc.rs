@@ -902,9 +902,18 @@ fn is_comment(line: &str) -> bool {
     ["# HELP ", "# TYPE ", "# UNIT "].iter().any(|beginning| line.starts_with(beginning))
 }
 
-/// A line of `numastat`, as `/proc/vmstat` has the sum of its nodes. In lines of one number they are of that file itself.
+/// A line of `numastat`, as `/proc/vmstat` has the sum of its nodes. In lines of one number they are of that file itself. With `-c` and `-n` the names
+/// have capitals, the numbers are MB, and the last one is the sum.
 fn of_numastat(words: &[&str]) -> Option<String> {
+    /// Pages of 4 KiB; for the part that missed it does not matter.
+    const PAGES_OF_MB: f64 = 256.0;
     let (own, numbers) = words.split_first().filter(|(_, numbers)| !numbers.is_empty())?;
+    let of_mb = NUMASTAT.iter().find(|(printed, _)| printed != own && own.eq_ignore_ascii_case(printed));
+    if let Some((_, name)) = of_mb.filter(|_| numbers.len() > 1) {
+        let numbers: Option<Vec<f64>> = numbers.iter().map(|word| word.parse().ok()).collect();
+        let sum = numbers?.last().copied().filter(|sum| (0.0..1e12).contains(sum))?;
+        return Some(format!("{name} {}", (sum * PAGES_OF_MB) as u64));
+    }
     let (printed, name) = NUMASTAT.iter().find(|(printed, _)| printed == own)?;
     let add = |sum: Option<u64>, word: &&str| sum?.checked_add(word.parse::<u64>().ok()?);
     let sum = numbers.iter().fold(Some(0), add)?;

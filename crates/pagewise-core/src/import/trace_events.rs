@@ -468,7 +468,11 @@ impl Parser for TraceEvents {
         let name = |number: u32| names.get(&number).map_or_else(String::new, |name| (*name).clone());
         let rows = pairing.rows.into_iter().map(|((begin, end, kind, pid, comm, order, outcome), durations)| {
             let (comm, outcome) = (name(comm), name(outcome));
-            (whole(begin), whole(end), StallRow { from: 0, to: 0, kind, pid, comm, order, outcome, durations })
+            (
+                whole(begin),
+                whole(end),
+                StallRow { from: 0, to: 0, kind, pid, comm, order, purpose: None, outcome, durations },
+            )
         });
         self.listing.stalls = rows.collect();
         Ok(self.listing.close())

@@ -1535,6 +1535,7 @@ pub const FUNCTIONS: &[(Family, &[&str])] = &[
             "get_futex_key*",
             "access_remote_vm",
             "__access_remote_vm",
+            "access_process_vm",
             "process_vm_rw*",
             "proc_pid_cmdline_read",
             "get_mm_cmdline",
@@ -1621,7 +1622,7 @@ const UNLOCKING: [&str; 2] = ["_raw_spin_unlock_irq", "_raw_spin_unlock_irqresto
 /// Marks on a page that are taken away: they begin as the functions do that zero one.
 const MARKS: [&str; 3] = ["clear_page_dirty*", "clear_page_mlock", "clear_page_p*"];
 
-fn matches(pattern: &str, name: &str) -> bool {
+pub(super) fn matches(pattern: &str, name: &str) -> bool {
     pattern.strip_suffix('*').map_or(pattern == name, |start| name.starts_with(start))
 }
 

@@ -7,6 +7,7 @@ pub mod controllers;
 pub mod functions;
 pub mod meminfo;
 pub mod psi;
+pub mod purpose;
 pub mod stat;
 pub mod visit;
 pub mod vmstat;

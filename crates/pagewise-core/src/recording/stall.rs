@@ -1,5 +1,6 @@
 //! How long tasks were held up inside the kernel: counts in buckets of powers of two, per kind, process and order.
 
+use crate::kernel_text::purpose::Purpose;
 use std::fmt;
 
 /// What held a task up.
@@ -162,6 +163,8 @@ pub struct StallRow {
     pub comm: String,
     /// Order of the allocation, where the kernel says it.
     pub order: Option<u8>,
+    /// What the allocation is for, where the functions of the task say it.
+    pub purpose: Option<Purpose>,
     /// How it ended, in the kernel's word: `contended`, `complete`, `WRITEBACK`, … Empty where it has none.
     pub outcome: String,
     /// How long.

@@ -319,6 +319,7 @@ impl Look for Pairing {
                 pid,
                 comm: comm.to_string(),
                 order,
+                purpose: None,
                 outcome: outcome.to_string(),
                 durations,
             }));

@@ -463,6 +463,10 @@ fn what_a_careful_reader_must_know_is_said() {
     has(&format!("k,s\n{heaps}"), "bimodal");
     let table_wide = own_json(&format!("k,s\n{}{}a,NA\nb,\n", rows("a", 9, 100.0), rows("b", 9, 100.5)), &[]);
     assert_eq!(ids(&table_wide["warnings"]), ["values-missing", "order-lost"]);
+    let dated =
+        |k: &str| (0..9).map(|i| format!("{k},{},2026-11-20 14:0{i}:00\n", 100 + i * 5 % 7)).collect::<String>();
+    let of_times = own_json(&format!("k,s,when\n{}{}", dated("a"), dated("b")), &[])["warnings"].to_string();
+    assert!(of_times.contains("order-lost") && of_times.contains("--order 'when'"), "{of_times}");
     assert!(table_wide["warnings"][0]["text"].as_str().is_some_and(|text| text.starts_with("2 rows have no value")));
 }
 

@@ -19,6 +19,11 @@ pub(super) struct Row<'r> {
 }
 
 impl Row<'_> {
+    /// Whether a field is a timestamp.
+    pub(super) fn is_timestamp(&self, place: usize) -> bool {
+        self.text(place).is_ok_and(|text| timestamp(text).is_some())
+    }
+
     pub(super) fn bytes(&self, place: usize) -> &[u8] {
         self.record.get(place).unwrap_or_default().trim_ascii()
     }

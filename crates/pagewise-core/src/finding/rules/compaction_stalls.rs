@@ -1,7 +1,7 @@
 //! Page faults that compact memory and wait for it, without the system time of a storm.
 
-use super::super::huge_faults::is_for_other_orders;
-use super::compaction_storm::{CHANGES, FOR_OTHERS, NOT, WATCH_OUT, in_vain, who_asked};
+use super::super::huge_faults::{NOT_DIRECT, is_for_no_huge_page};
+use super::compaction_storm::{CHANGES, WATCH_OUT, in_vain, who_asked};
 use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule {
@@ -40,7 +40,7 @@ fn judge(case: &Case<'_>) -> Verdict {
     let often = case.rate_by_cpu("direct compactions per CPU", &signal::COMPACT_STALL, 1.0);
     let symptom = case.lasting(&[&often]);
     let hits = symptom.hits.clone();
-    let stacks = case.stacks("samples in compaction", Family::Compaction, NOT, &hits);
+    let stacks = case.stacks("samples in compaction", Family::Compaction, NOT_DIRECT, &hits);
     let waits = case.stalls("time a process compacts", StallKind::Compaction, &hits);
     let in_compaction = stacks.share;
     let mut mechanisms = vec![stacks, waits];
@@ -61,12 +61,9 @@ fn judge(case: &Case<'_>) -> Verdict {
             let of = words::seconds(held_up);
             draft.summary.push_str(&format!(" In each second tasks were held up by it for {of} in all."));
         }
-        if is_for_other_orders(look, &hits) {
-            draft.other = Some(FOR_OTHERS);
-            draft.without_counterindications = true;
-            return;
+        if !is_for_no_huge_page(look, &hits) {
+            draft.other = (draft.tiers == [Tier::Counters]).then_some((RULE.title, UNMEASURED));
+            draft.summary.push_str(&who_asked(look, &hits));
         }
-        draft.other = (draft.tiers == [Tier::Counters]).then_some((RULE.title, UNMEASURED));
-        draft.summary.push_str(&who_asked(look, &hits));
     })
 }

@@ -1,12 +1,14 @@
 //! Page faults that compact memory until the kernel has most of the CPU, with free memory at hand.
 
 use super::super::huge_faults::{
-    Areas, follows_defrag, follows_global, holds_against_madvise, is_for_other_orders, waited, waits,
+    Areas, NOT_DIRECT, compacted_for, follows_defrag, follows_global, holds_against_madvise, is_for_no_huge_page,
+    is_mostly_for, waited, waits,
 };
 use super::super::rule::{Step, To};
 use super::guard::is_a_stream;
 use super::job_thp;
 use super::prelude::*;
+use crate::kernel_text::purpose::Purpose;
 
 pub(super) const RULE: Rule = Rule {
     id: "compaction-storm",
@@ -46,10 +48,10 @@ pub(super) const RULE: Rule = Rule {
 };
 
 /// Title and meaning where it is not for huge pages.
-pub(super) const FOR_OTHERS: (&str, &str) = (
+const FOR_OTHERS: (&str, &str) = (
     "Compaction for large blocks that are no huge pages",
-    "The kernel moves memory about to get large blocks, and no page fault asked for a huge page: they are for file data that is read \
-     ahead (large folios), for drivers or for the network.",
+    "The kernel moves memory about to get large blocks that are no huge pages: they are for data of files that is read ahead (large \
+     folios), for the network, for drivers or for buffers of its own. Settings of huge pages do not touch them.",
 );
 
 /// What keeps page faults from waiting for compaction.
@@ -58,8 +60,8 @@ pub(super) const CHANGES: &[Step] = &[
         "takes page cache back from what streams through it, so that there are large blocks for what is read ahead; it changes no \
          setting and ends with Ctrl-C (pagewise guard advise says first what it would take, and from whom)",
     )
-    .when("where files stream through memory and the blocks are of a size that no huge page has", |look, hits| {
-        is_for_other_orders(look, hits) && is_a_stream(look, hits)
+    .when("where files stream through memory and the blocks are no huge pages", |look, hits| {
+        is_for_no_huge_page(look, hits) && is_a_stream(look, hits)
     }),
     Step::set(
         "thp.defrag",
@@ -114,19 +116,44 @@ pub(super) const CHANGES: &[Step] = &[
          whether it is gone",
     )
     .when("where page faults waited and wait no longer", |look, hits| {
-        !is_for_other_orders(look, hits) && waited(look, hits).any() && !helped(look, hits).any()
+        !is_for_no_huge_page(look, hits) && waited(look, hits).any() && !helped(look, hits).any()
     }),
     Step::advice(
         "see who compacts before changing anything: under these settings no page fault waits for a huge page, so it is \
          khugepaged, a program that calls MADV_COLLAPSE, or large allocations of drivers and the network (the order of \
          the stalls and the callers in the stacks tell which)",
     )
-    .when("where no page fault waited", |look, hits| !is_for_other_orders(look, hits) && !waited(look, hits).any()),
+    .when("where no page fault waited", |look, hits| !is_for_no_huge_page(look, hits) && !waited(look, hits).any()),
+    Step::advice(
+        "read less ahead (block[DEVICE].read_ahead_kb): what is read ahead comes in folios as large as it is, up to 2 MiB, so that less \
+         of it asks for smaller blocks",
+    )
+    .when("where it is mostly for data of files", |look, hits| is_mostly_for(look, hits, Purpose::FileData)),
+    Step::advice(
+        "set net.core.high_order_alloc_disable=1 (5.3 and later): sockets take single pages in place of blocks of 32 KiB; with jumbo \
+         frames a smaller MTU asks for smaller buffers to receive into",
+    )
+    .when("where it is mostly for the network", |look, hits| is_mostly_for(look, hits, Purpose::Network)),
+    Step::advice(
+        "see what starts so many processes or threads; a kernel with CONFIG_VMAP_STACK takes single pages for their stacks",
+    )
+    .when("where it is mostly for starting processes and threads", |look, hits| {
+        is_mostly_for(look, hits, Purpose::Process)
+    }),
+    Step::advice(
+        "see which subsystem asks: the callers in the stacks name it. What it asks for by kvmalloc comes in single pages where no block is \
+         free, so that all of this is in vain: look for a version that does not try so hard, or for what makes its buffers so large",
+    )
+    .when("where it is mostly for buffers of the kernel or of devices", |look, hits| {
+        [Purpose::KernelObject, Purpose::Device].iter().any(|purpose| is_mostly_for(look, hits, *purpose))
+    }),
     Step::advice(
         "see who asks for blocks of that size before changing anything (files that are read ahead, drivers, the network, stacks \
          of threads): settings of huge pages do not touch them",
     )
-    .when("where most of the time went to sizes that no huge page has", is_for_other_orders),
+    .when("where it is for no huge pages, and who asks is not known", |look, hits| {
+        is_for_no_huge_page(look, hits) && compacted_for(look, hits).is_none()
+    }),
 ];
 
 /// What speaks against it.
@@ -135,12 +162,9 @@ pub(super) const WATCH_OUT: &[&str] = &[
          here shows that, so prove the change on the job.",
 ];
 
-/// Compaction that nobody waits for, and moves of pages that are none.
-pub(in super::super) const NOT: &[Family] = &[Family::Kcompactd, Family::Numa];
-
 /// Memory on which faults wait for a huge page, where that is what compacts.
 fn helped(look: &Look, hits: &Hits) -> Areas {
-    if is_for_other_orders(look, hits) { Areas::default() } else { waits(look, hits) }
+    if is_for_no_huge_page(look, hits) { Areas::default() } else { waits(look, hits) }
 }
 
 /// Whether `thp.defrag` is what makes them wait.
@@ -165,7 +189,7 @@ fn judge(case: &Case<'_>) -> Verdict {
     let stalls = case.rate_by_cpu("direct compactions per CPU", &signal::COMPACT_STALL, 1.0);
     let may_take = cores.as_ref().and_then(|cores| time_it_may_take(case, &cores.track));
     let counters = case.counters(&[&stalls].into_iter().chain(&may_take).collect::<Vec<_>>(), &hits);
-    let stacks = case.stacks("samples in compaction", Family::Compaction, NOT, &hits);
+    let stacks = case.stacks("samples in compaction", Family::Compaction, NOT_DIRECT, &hits);
     let waits = case.stalls("time a process compacts", StallKind::Compaction, &hits);
     let stacks = case.stacks_within(&waits, "samples in compaction", stacks, StallKind::Compaction, &hits);
     let in_compaction = stacks.share;
@@ -185,15 +209,6 @@ fn judge(case: &Case<'_>) -> Verdict {
         draft.evidence.push(said("stat", "system share of all CPU", of_all, Fraction));
         draft.cost.cpu_share = of_all.map(|share| share * in_compaction.unwrap_or(1.0).min(1.0));
         draft.cost.stalled_share = case.waited_for(StallKind::Compaction, &hits);
-        if is_for_other_orders(look, &hits) {
-            draft.other = Some(FOR_OTHERS);
-            draft.without_counterindications = true;
-            draft.watch.push(
-                "Most of the time went to allocations of a size that no huge page has: THP is not the (only) cause. See \
-                 fragmentation and watermark-boost."
-                    .to_owned(),
-            );
-        }
         draft.summary = summary(case, draft, &share, &room, in_compaction);
     })
 }
@@ -281,10 +296,32 @@ fn summary(case: &Case<'_>, draft: &Draft, share: &Clause, room: &Clause, in_com
     if let (Some(free), Some(_)) = (free, room.value(hits, windows)) {
         text.push_str(&format!(" {free} of memory could still be had."));
     }
-    if !is_for_other_orders(case.look, hits) {
+    if !is_for_no_huge_page(case.look, hits) {
         text.push_str(&who_asked(case.look, hits));
     }
     text
+}
+
+/// Of compaction that is not for huge pages, however it was found, what it is for.
+pub(in super::super) fn says_for_what(case: &Case<'_>, verdict: Verdict) -> Verdict {
+    if ![RULE.id, "compaction-stalls"].contains(&case.rule.id) {
+        return verdict;
+    }
+    verdict.found(|draft| {
+        if !is_for_no_huge_page(case.look, &draft.hits) {
+            return;
+        }
+        draft.other = Some(FOR_OTHERS);
+        draft.without_counterindications = true;
+        draft.watch.push(
+            "Why large blocks are scarce is a question of its own: see fragmentation and watermark-boost.".to_owned(),
+        );
+        let purposes = compacted_for(case.look, &draft.hits);
+        if let Some((purposes, most)) = purposes.as_ref().and_then(|purposes| Some((purposes, purposes.most()?))) {
+            let part = words::percent(purposes.share(most));
+            draft.summary.push_str(&format!(" As far as callers tell, {part} of it is for {}.", most.words()));
+        }
+    })
 }
 
 /// Which memory the faults that waited can have been on, where the settings of that time say it.

@@ -317,7 +317,7 @@ fn by_caches(case: &Case<'_>) -> Option<Verdict> {
     let is_of_one_kind = of_one_kind.hits.and(&part_of_one.hits);
     let is_of_one_kind = is_of_one_kind.and(&Hits::always(Answer::of(Some(is_a_table)), windows.count));
     let is_only_room = is_nearly_all.answers.contains(&Answer::Yes);
-    let mut symptom = case.lasting_hits(
+    let mut symptom = case.standing_hits(
         kept.hits
             .or(&general.hits.and(&part.hits))
             .or(&sum.hits)
@@ -412,7 +412,7 @@ fn judge(case: &Case<'_>) -> Verdict {
     // A look that is too short for a trend does not leave the rest open.
     let grows = Hits::always(if grows == Answer::Yes { Answer::Yes } else { Answer::No }, windows.count);
     let hits = if is_sum { both.hits.clone() } else { large.hits.or(&cached.hits).or(&grows).or(&piles) };
-    let mut symptom = case.lasting_hits(hits);
+    let mut symptom = case.standing_hits(hits);
     let hits = symptom.hits.clone();
     symptom.evidence = [&large, &cached].map(|clause| clause.evidence(&hits, windows)).into_iter().collect();
     symptom.evidence.push(growing);

@@ -32,7 +32,7 @@ fn judge(case: &Case<'_>) -> Verdict {
     // Locked memory counts where an old kernel has no total of what is unevictable.
     let signal = if look.has(&signal::UNEVICTABLE) { &signal::UNEVICTABLE } else { &signal::MLOCKED };
     let fixed = case.clause("unevictable memory", &signal.label(), look.share_of_memory(&look.level(signal)));
-    let symptom = case.lasting(&[&fixed]);
+    let symptom = case.standing(&[&fixed]);
     let hits = symptom.hits.clone();
     case.decide(symptom, Vec::new()).found(|draft| {
         case.name(draft, By::Resident);

@@ -61,6 +61,7 @@ mod tests {
             pid: 1,
             comm: "a".into(),
             order: None,
+            purpose: None,
             outcome: String::new(),
             durations,
         };

@@ -254,7 +254,17 @@ mod tests {
         let (comm, outcome) = ("job".to_owned(), String::new());
         let (kind, durations) = (StallKind::Compaction, Durations::default());
         let mut batch = Batch::default();
-        batch.stall_rows().push(StallRow { from: 10, to: 20, kind, pid: 7, comm, order: None, outcome, durations });
+        batch.stall_rows().push(StallRow {
+            from: 10,
+            to: 20,
+            kind,
+            pid: 7,
+            comm,
+            order: None,
+            purpose: None,
+            outcome,
+            durations,
+        });
         looked.hear(&mut batch);
         let gaps = looked.renew(&root);
         let sources: Vec<&str> = gaps.iter().filter_map(|gap| gap.source.as_deref()).collect();

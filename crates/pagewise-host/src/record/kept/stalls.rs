@@ -90,7 +90,7 @@ mod tests {
         let mut durations = Durations::default();
         durations.add(each, 1);
         let (from, to, comm) = (second * SECOND, (second + 1) * SECOND, "job".to_owned());
-        StallRow { from, to, kind, pid, comm, order: Some(9), outcome: String::new(), durations }
+        StallRow { from, to, kind, pid, comm, order: Some(9), purpose: None, outcome: String::new(), durations }
     }
 
     #[test]

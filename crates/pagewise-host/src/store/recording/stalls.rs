@@ -4,6 +4,7 @@
 
 use super::reader::{Recording, unsigned};
 use super::{Batch, RecordingError};
+use pagewise_core::kernel_text::purpose::Purpose;
 use pagewise_core::recording::stall::BUCKETS;
 use pagewise_core::recording::{Durations, StallKind, StallRow};
 use rusqlite::{Connection, params};
@@ -16,6 +17,7 @@ const TABLE: &str = "
         pid        INTEGER NOT NULL,
         comm       TEXT NOT NULL,
         page_order INTEGER,
+        purpose    TEXT,
         outcome    TEXT NOT NULL,
         total      INTEGER NOT NULL,
         longest    INTEGER NOT NULL,
@@ -28,8 +30,8 @@ pub const LOST: &str = "stalls_lost";
 
 pub(super) fn insert(database: &Connection, rows: &[StallRow]) -> rusqlite::Result<()> {
     database.execute_batch(TABLE)?;
-    let sql = "INSERT INTO stall (t0, t1, kind, pid, comm, page_order, outcome, total, longest, buckets)
-               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
+    let sql = "INSERT INTO stall (t0, t1, kind, pid, comm, page_order, purpose, outcome, total, longest, buckets)
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
     let mut insert = database.prepare_cached(sql)?;
     let bounded = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
     for row in rows {
@@ -40,6 +42,7 @@ pub(super) fn insert(database: &Connection, rows: &[StallRow]) -> rusqlite::Resu
             row.pid,
             row.comm,
             row.order,
+            row.purpose.map(Purpose::word),
             row.outcome,
             bounded(row.durations.total()),
             bounded(row.durations.longest()),
@@ -100,9 +103,15 @@ impl Recording {
         if !self.has_tables(&["stall"])? {
             return Ok(None);
         }
-        let sql = "SELECT t0, t1, kind, pid, comm, page_order, outcome, total, longest, buckets FROM stall
-                   ORDER BY t0, rowid";
-        let rows = self.all(sql, |row| {
+        // Recordings of earlier versions have no such column.
+        let there = "SELECT count(*) FROM pragma_table_info('stall') WHERE name = 'purpose'";
+        let has_purposes = self.all(there, |row| row.get::<_, i64>(0))? != [0];
+        let purpose = if has_purposes { "purpose" } else { "NULL" };
+        let sql = format!(
+            "SELECT t0, t1, kind, pid, comm, page_order, outcome, total, longest, buckets, {purpose} FROM stall
+             ORDER BY t0, rowid"
+        );
+        let rows = self.all(&sql, |row| {
             let kind: String = row.get(2)?;
             // A kind of a newer version is left out, as an unknown table is.
             let Some(kind) = StallKind::from_word(&kind) else { return Ok(Ok(None)) };
@@ -116,7 +125,8 @@ impl Recording {
             }
             let (pid, comm, order, outcome) = (row.get(3)?, row.get(4)?, row.get(5)?, row.get(6)?);
             let durations = Durations::from_parts(counts, total, longest);
-            Ok(Ok(Some(StallRow { from, to, kind, pid, comm, order, outcome, durations })))
+            let purpose = row.get::<_, Option<String>>(10)?.and_then(|word| Purpose::from_word(&word));
+            Ok(Ok(Some(StallRow { from, to, kind, pid, comm, order, purpose, outcome, durations })))
         })?;
         let mut stalls = Vec::with_capacity(rows.len());
         for row in rows {

@@ -1,6 +1,7 @@
 //! Recordings that are capped, damaged, foreign, newer, or hostile.
 
 use super::*;
+use pagewise_core::kernel_text::purpose::Purpose;
 use pagewise_core::recording::stack::KERNEL;
 use pagewise_core::recording::tick::{Reading, TickEncoder};
 use pagewise_core::recording::{
@@ -349,6 +350,7 @@ fn stall(slice: u64) -> StallRow {
         pid: 77,
         comm: "job".into(),
         order: Some(9),
+        purpose: Some(Purpose::HugePage),
         outcome: "contended".into(),
         durations,
     }

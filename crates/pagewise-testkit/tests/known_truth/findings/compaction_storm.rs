@@ -52,6 +52,33 @@ fn two_kinds_of_evidence_make_it_sure() {
 }
 
 #[test]
+fn what_memory_is_asked_for_decides_whether_huge_pages_are_the_remedy() {
+    let inner = ["__alloc_pages_slowpath.constprop.0", "__alloc_pages_direct_compact", "compact_zone"];
+    let asked_by = |outer: &[&'static str], samples: u64| {
+        let stack: Vec<&str> = [outer, &inner].concat();
+        storm(60).stack("java", Some(4711), &stack, samples).stack("java", Some(4711), &FAULT, 300)
+    };
+    for (outer, what, says) in [
+        (&["xlog_cil_commit", "kvmalloc_node"][..], "buffers and objects of the kernel", "which subsystem asks"),
+        (&["tcp_sendmsg", "sk_page_frag_refill"], "the network", "high_order_alloc_disable"),
+        (&["do_sendfile", "page_cache_ra_order"], "data of files", "ead less ahead"),
+        (&["_do_fork", "copy_process", "alloc_thread_stack_node"], "starting processes", "CONFIG_VMAP_STACK"),
+    ] {
+        let finding = must_find(&asked_by(outer, 600), "compaction-storm");
+        assert_eq!(steps(&finding), Vec::<String>::new(), "{outer:?}");
+        assert!(finding.title.contains("no huge pages"), "{}", finding.title);
+        assert!(finding.summary.contains(&format!("67 % of it is for {what}")), "{}", finding.summary);
+        assert!(finding.change.expect("advice").words.contains(says), "{outer:?}");
+        // Most of it are faults on huge pages.
+        let finding = must_find(&asked_by(outer, 200), "compaction-storm");
+        assert_eq!(steps(&finding)[0], "thp.defrag=defer+madvise", "{outer:?}");
+    }
+    // Where most stacks do not say it, those that do decide nothing.
+    let unknown = must_find(&asked_by(&["handle_mm_fault", "alloc_pages_vma"], 600), "compaction-storm");
+    assert_eq!(steps(&unknown)[0], "thp.defrag=defer+madvise");
+}
+
+#[test]
 fn counters_alone_are_enough_to_find_it_but_not_to_be_sure() {
     let finding = must_find(&storm(60), "compaction-storm");
     assert_eq!(finding.confidence, Confidence::Medium);
