@@ -5,7 +5,7 @@ use super::look::{Hits, Windows};
 use super::looked::{Looked, gaps_of};
 pub use crate::kernel_text::functions::Family;
 use crate::kernel_text::functions::{FUNCTIONS, families_of, families_of_thread, is_idle};
-use crate::kernel_text::purpose::{Purpose, within};
+use crate::kernel_text::purpose::{Purpose, asks_for, within};
 pub use crate::recording::stack::ENOUGH_SAMPLES;
 use crate::recording::stack::NOT_LISTED;
 use crate::recording::{Frame, Gap, Profile, SamplingEvent, StackSample};
@@ -198,6 +198,8 @@ impl ProfileSeen {
             },
         };
         let of_frame: Vec<u64> = frames.iter().map(of_frame).collect();
+        let asks = |frame: &Frame| asks_for(&frame.name).filter(|_| frame.is_kernel());
+        let asking: Vec<Option<Purpose>> = frames.iter().map(asks).collect();
         let count = profile.stacks.len();
         let (mut families, mut in_kernel) = (Vec::with_capacity(count), Vec::with_capacity(count));
         let (mut idle, mut purposes) = (Vec::with_capacity(count), Vec::with_capacity(count));
@@ -212,7 +214,8 @@ impl ProfileSeen {
             families.push(if is_for_translations { bits | Family::Shootdown.bit() } else { bits });
             let innermost = frame.and_then(|frame| frames.get(frame)).filter(|frame| frame.is_kernel());
             let outer = parent.and_then(|parent| purposes.get(parent.0 as usize).copied().flatten());
-            purposes.push(innermost.map_or(outer, |frame| within(outer, &frame.name)));
+            let own = frame.and_then(|frame| asking.get(frame).copied().flatten());
+            purposes.push(within(outer, own));
             in_kernel.push(innermost.is_some());
             idle.push(innermost.is_some_and(|frame| is_idle(&frame.name)));
         }

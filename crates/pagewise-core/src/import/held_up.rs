@@ -8,7 +8,7 @@ use super::listing::Listing;
 use super::times::SECOND;
 use super::words::is_number;
 use crate::kernel_text::functions::{Family, families_of};
-use crate::kernel_text::purpose::{Purpose, within};
+use crate::kernel_text::purpose::{Purpose, asks_for, within};
 use crate::recording::{Durations, GapReason, StallKind, StallRow};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -366,7 +366,7 @@ fn functions(text: &str) -> Vec<&str> {
 
 /// What a task asks memory for, by the functions it was in, the innermost first.
 fn purpose_of(names: &[String]) -> Option<Purpose> {
-    names.iter().rev().fold(None, |outer, name| within(outer, name))
+    names.iter().rev().fold(None, |outer, name| within(outer, asks_for(name)))
 }
 
 /// What held a task up, by the functions it was in. `None`: nothing of memory management, or a thread of it at its own work,

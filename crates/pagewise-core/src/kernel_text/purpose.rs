@@ -219,17 +219,18 @@ const ASKING: &[(Purpose, &[&str])] = &[
 ];
 
 /// What a function asks memory for. `None`: it does not say.
-fn asks_for(name: &str) -> Option<Purpose> {
+#[must_use]
+pub fn asks_for(name: &str) -> Option<Purpose> {
     let name = without_suffix(name);
     let is_of = |patterns: &[&str]| patterns.iter().any(|pattern| matches(pattern, name));
     ASKING.iter().find(|(_, patterns)| is_of(patterns)).map(|(purpose, _)| *purpose)
 }
 
-/// What a stack's allocation is for, once one more function was called in it: `outer` is what those that called it said. The innermost that
-/// asks decides.
+/// What a stack's allocation is for, once one more function was called in it: what those that called it said, and what it says itself. The
+/// innermost that asks decides.
 #[must_use]
-pub fn within(outer: Option<Purpose>, name: &str) -> Option<Purpose> {
-    match (asks_for(name), outer) {
+pub fn within(outer: Option<Purpose>, own: Option<Purpose>) -> Option<Purpose> {
+    match (own, outer) {
         (Some(own), Some(outer)) if own.yields_to(outer) => Some(outer),
         (Some(own), _) => Some(own),
         (None, outer) => outer,
@@ -242,7 +243,7 @@ mod tests {
 
     /// Of functions, the outermost first.
     fn of(names: &[&str]) -> Option<Purpose> {
-        names.iter().fold(None, |outer, name| within(outer, name))
+        names.iter().fold(None, |outer, name| within(outer, asks_for(name)))
     }
 
     #[test]
