@@ -226,7 +226,10 @@ impl Symbols {
             None => match self.compiled_name(pid, address) {
                 // A runtime may compile into memory that it shares under the name of a file.
                 Some(name) => return Some(stacks.frame(Frame { name, module: JIT.to_owned() })),
-                None => hex(offset),
+                // It may tell the name later on.
+                None => {
+                    return Some(stacks.frame(Frame { name: hex(offset), module: module_of(&range.file.path) }));
+                }
             },
         };
         let frame = stacks.frame(Frame { name, module: module_of(&range.file.path) });
