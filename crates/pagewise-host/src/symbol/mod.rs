@@ -223,14 +223,13 @@ impl Symbols {
         let name = match elf.map(|elf| elf.find(place)) {
             Some(Found::Name(name)) => demangled(&name),
             Some(Found::Address(address)) => hex(address),
-            None => match self.compiled_name(pid, address) {
-                // A runtime may compile into memory that it shares under the name of a file.
-                Some(name) => return Some(stacks.frame(Frame { name, module: JIT.to_owned() })),
-                // It may tell the name later on.
-                None => {
-                    return Some(stacks.frame(Frame { name: hex(offset), module: module_of(&range.file.path) }));
-                }
-            },
+            None => {
+                // A runtime may compile into memory that it shares under the name of a file. What it has not told it may tell later on, so neither
+                // is kept.
+                let compiled = self.compiled_name(pid, address).map(|name| (name, JIT.to_owned()));
+                let (name, module) = compiled.unwrap_or_else(|| (hex(offset), module_of(&range.file.path)));
+                return Some(stacks.frame(Frame { name, module }));
+            }
         };
         let frame = stacks.frame(Frame { name, module: module_of(&range.file.path) });
         if self.user_frames.len() >= MOST_FRAMES {

@@ -157,11 +157,11 @@ fn judge(case: &Case<'_>) -> Verdict {
     let all = [&misses.hits, &balancing, &moved.hits, &own.hits, &uneven.hits];
     let none = Hits::always(Answer::No, windows.count);
     // Kernels built without a part of it lack its counters: what is not there does not leave the rest open.
-    let known = |hits: &&&Hits| hits.answers.iter().any(|answer| *answer != Answer::Unknown);
-    let mut any = all.iter().filter(known).fold(none, |sum, hits| sum.or(hits));
-    if !all.iter().any(|hits| known(&hits)) {
+    let is_known = |hits: &Hits| hits.answers.iter().any(|answer| *answer != Answer::Unknown);
+    let mut any = all.iter().filter(|hits| is_known(hits)).fold(none, |sum, hits| sum.or(hits));
+    if !all.iter().any(|hits| is_known(hits)) {
         any = misses.hits.clone();
-    } else if look.is_import && !known(&&&misses.hits) {
+    } else if look.is_import && !is_known(&misses.hits) {
         // What each node has free says nothing of who reads what another one has.
         any = any.or(&misses.hits);
     }
