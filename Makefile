@@ -78,7 +78,7 @@ test-metal:
 
 test-guard: build
 	@scripts/setup lab
-	@PAGEWISE_GUARD_GUESTS=1 PAGEWISE_BINARY="$(abspath $(BINARY))" PAGEWISE_RECORD_DIR="$(CURDIR)/bench/long" \
+	@PAGEWISE_GUARD_GUESTS="$(or $(MACHINE),all)" PAGEWISE_BINARY="$(abspath $(BINARY))" PAGEWISE_RECORD_DIR="$(CURDIR)/bench/long" \
 		$(CARGO) test --locked -p pagewise --test integration -- --nocapture the_guard_is_tried_in_guests
 	@PAGEWISE_BLESS=1 $(CARGO) test --locked -p pagewise --test integration -- the_page_of_guards_in_guests
 

@@ -989,7 +989,7 @@ _pagewise() {
             return 0
             ;;
         pagewise__subcmd__lab__subcmd__boot)
-            opts="-v -h --memory --cpus --nodes --disk --scratch --share --append --timeout --mirror --json --verbose --color --root --state-dir --cache-dir --help"
+            opts="-v -h --memory --cpus --nodes --disk --scratch --share --append --qemu-opts --timeout --mirror --json --verbose --color --root --state-dir --cache-dir --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1020,6 +1020,10 @@ _pagewise() {
                     return 0
                     ;;
                 --append)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --qemu-opts)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -652,6 +652,7 @@ complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_s
 complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from boot" -l scratch -d 'An empty disk of this size, gone with the guest, takes what the guest writes; without it that lies in its memory' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from boot" -l share -d 'A folder of this host that the guest may write, by the same path' -r -F
 complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from boot" -l append -d 'Parameters of the kernel' -r
+complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from boot" -l qemu-opts -d 'Further arguments of QEMU, quoted as for a shell' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from boot" -l timeout -d 'End the guest after this time' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from boot" -l mirror -d 'Debian\'s mirror [default: the one of this host\'s own sources]' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from boot" -l color -d 'Use colour: auto, always or never (NO_COLOR is respected)' -r -f -a "auto\t''

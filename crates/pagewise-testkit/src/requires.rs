@@ -142,6 +142,8 @@ needs! {
     hadoop_cache => hadoop_jars();
     /// A machine emulator.
     qemu => program("qemu-system-x86_64", "qemu-system-x86");
+    /// What shares a folder with a guest by virtiofs: of QEMU's package, later of one of its own.
+    virtiofsd => any_file(&["/usr/lib/qemu/virtiofsd", "/usr/libexec/virtiofsd"]);
     /// Another benchmark runner to compare with.
     hyperfine => program("hyperfine", "hyperfine");
     /// A process that forks and goes on writing.

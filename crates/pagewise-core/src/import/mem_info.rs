@@ -90,7 +90,13 @@ pub(super) struct MemInfo {
     /// Nodes and zones of which the kernel says that it found nothing to free, however often it looked (`all_unreclaimable? yes`, to 4.20), and
     /// those of which it says the contrary.
     given_up: BTreeMap<String, bool>,
+    /// Pages of a zone that were looked at since one of it was freed (to 4.11).
+    looked_at: BTreeMap<String, u64>,
 }
+
+/// A zone all of whose pages were looked at so often since one was freed has nothing to free (`zone_reclaimable`, `mm/vmscan.c`, 3.4), whether the kernel
+/// has come to say so or not.
+const IN_VAIN: u64 = 6;
 
 /// No line of free blocks is longer.
 const LONGEST_BLOCKS: usize = 1000;
@@ -223,9 +229,13 @@ impl MemInfo {
         {
             self.given_up.insert(labels.to_owned(), is);
         }
+        let looked_at = text.split_whitespace().find_map(|word| number(word.strip_prefix("pages_scanned:")?));
+        if let Some(pages) = looked_at.filter(|_| self.looked_at.len() < MOST_NODES * ZONES.len()) {
+            self.looked_at.entry(labels.to_owned()).or_insert(pages);
+        }
     }
 
-    /// Whether the kernel had given the host up: on a node as a whole, or in the zone that is largest. Small zones have often nothing to free.
+    /// Whether nothing was left to free on the host: on a node as a whole, or in the zone that is largest. Small zones have often nothing to free.
     fn has_given_up(&self) -> Option<bool> {
         let nodes: Vec<bool> =
             self.given_up.iter().filter(|(labels, _)| !labels.contains("zone=")).map(|(_, is)| *is).collect();
@@ -233,8 +243,10 @@ impl MemInfo {
             return Some(nodes.iter().all(|is| *is));
         }
         let sizes = self.zones.iter().filter(|((_, name), _)| *name == "present");
-        let ((largest, _), _) = sizes.max_by_key(|(_, kib)| **kib)?;
-        self.given_up.get(largest).copied()
+        let ((largest, _), kib) = sizes.max_by_key(|(_, kib)| **kib)?;
+        let pages = kib / self.page_kib.unwrap_or(4);
+        let in_vain = self.looked_at.get(largest).is_some_and(|looked_at| looked_at / IN_VAIN >= pages.max(1));
+        if in_vain { Some(true) } else { self.given_up.get(largest).copied() }
     }
 
     fn rest(&mut self, text: &str) -> Option<bool> {

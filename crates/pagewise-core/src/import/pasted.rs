@@ -91,7 +91,7 @@ fn as_printed(line: &str) -> Option<Cow<'_, str>> {
         && !line.contains("____")
         && !is_fence(line.trim())
     {
-        return Some(Cow::Borrowed(line));
+        return Some(Cow::Borrowed(without_comment(line)));
     }
     let mut text = Cow::Borrowed(line.trim_end_matches('\r'));
     if text.contains('\u{1b}') {
@@ -124,7 +124,24 @@ fn as_printed(line: &str) -> Option<Cow<'_, str>> {
     if let Some(plain) = without_emphasis(&text) {
         text = Cow::Owned(plain);
     }
+    if let Some(plain) = with_plain_sign(&text) {
+        text = Cow::Owned(plain);
+    }
     if is_fence(text.trim()) { None } else { Some(text) }
+}
+
+/// Behind the `# ` of a shell's comment, in which people keep what a command printed, where a row of shares follows; the tool's own comments have none.
+fn without_comment(line: &str) -> &str {
+    let Some(rest) = line.strip_prefix('#') else { return line };
+    let row = rest.trim_start().trim_start_matches(['+', '-']).trim_start();
+    let share = row.split_whitespace().next().and_then(|word| word.strip_suffix('%'));
+    if share.is_some_and(|share| share.parse::<f64>().is_ok()) { rest } else { line }
+}
+
+/// The sign of a row that can be opened, of which a text program made a dash: `– 89.81%`. `None`: there is no such.
+fn with_plain_sign(line: &str) -> Option<String> {
+    let rest = line.trim_start().strip_prefix(['–', '—', '−'])?;
+    rest.starts_with(' ').then(|| format!("{}-{rest}", &line[..line.len() - line.trim_start().len()]))
 }
 
 /// A line that somebody set in bold, to point at it: `**HugePages_Total:   53342`; or one with which a text in italics begins or ends:
@@ -333,6 +350,16 @@ mod tests {
         reads("a\u{1b}", "a");
         reads("a\tb\u{a0}", "a\tb ");
         reads(">    |         =20", "   |         ");
+    }
+
+    #[test]
+    fn rows_in_a_comment_and_signs_that_became_dashes_are_read_as_they_were_printed() {
+        reads("# +   99.88%     0.00%  a.out", " +   99.88%     0.00%  a.out");
+        reads("#   28.47%  [kernel]  [k] mwait_idle", "   28.47%  [kernel]  [k] mwait_idle");
+        reads("– 89.81% 89.81% [kernel] [k] _spin_lock", "- 89.81% 89.81% [kernel] [k] _spin_lock");
+        for line in ["# Overhead  Symbol", "# 12 samples", "#", "–", "a – b"] {
+            reads(line, line);
+        }
     }
 
     #[test]

@@ -31,6 +31,8 @@ pub struct Machine {
     pub append: Vec<String>,
     /// Folders of the host that the guest may write.
     pub shares: Vec<PathBuf>,
+    /// Further arguments of QEMU, behind all others.
+    pub qemu: Vec<String>,
 }
 
 /// Below this a stock kernel does not come up.
@@ -150,7 +152,8 @@ impl Virtme {
             argv.push(format!("--kopt={parameter}"));
         }
         argv.extend(["--script-sh".to_owned(), script.to_owned()]);
-        let added = disks.iter().enumerate().flat_map(|(number, disk)| disk.options(number)).collect::<Vec<_>>();
+        let disks = disks.iter().enumerate().flat_map(|(number, disk)| disk.options(number));
+        let added = disks.chain(machine.qemu.iter().cloned()).collect::<Vec<_>>();
         if !added.is_empty() {
             argv.push("--qemu-opts".to_owned());
             argv.extend(added);
@@ -293,7 +296,14 @@ mod tests {
 
     #[test]
     fn nodes_share_memory_and_processors() {
-        let machine = Machine { memory: Bytes(2 << 30), cpus: 2, nodes: 2, append: Vec::new(), shares: Vec::new() };
+        let machine = Machine {
+            memory: Bytes(2 << 30),
+            cpus: 2,
+            nodes: 2,
+            append: Vec::new(),
+            shares: Vec::new(),
+            qemu: Vec::new(),
+        };
         assert_eq!(numa(&machine), ["--numa", "1024M,cpus=0", "--numa", "1024M,cpus=1"]);
     }
 }

@@ -128,7 +128,7 @@ const FAULTS: &[Fault] = &[
             "the_cap_holds_whatever_is_asked",
             "the_guard_is_tried_in_guests",
         ],
-        "in a result that is committed: tried in guests by hand",
+        "",
     ),
     fault(
         14,

@@ -97,6 +97,9 @@ struct BootArgs {
     /// Parameters of the kernel
     #[arg(long, value_name = "WORDS", allow_hyphen_values = true)]
     append: Vec<String>,
+    /// Further arguments of QEMU, quoted as for a shell
+    #[arg(long, value_name = "WORDS", allow_hyphen_values = true)]
+    qemu_opts: Vec<String>,
     /// End the guest after this time
     #[arg(long, value_name = "TIME")]
     timeout: Option<Seconds>,
@@ -182,12 +185,16 @@ fn boot(args: &BootArgs, global: &Global) -> Result<ExitCode, Failure> {
     let mut disks = disks.collect::<Result<Vec<_>, LabError>>()?;
     let append = args.append.iter().flat_map(|words| words.split_whitespace()).map(str::to_owned).collect();
     let shares = args.share.iter().map(|share| std::path::absolute(share).unwrap_or_else(|_| share.clone())).collect();
+    let words = |text: &String| {
+        shlex::split(text).ok_or_else(|| LabError::Usage(format!("--qemu-opts {text}: a quote is not closed")))
+    };
+    let qemu = args.qemu_opts.iter().map(words).collect::<Result<Vec<_>, LabError>>()?.concat();
     let command =
         if args.command.is_empty() { vec!["uname".to_owned(), "-a".to_owned()] } else { args.command.clone() };
     if disk_of_its_own::is_one(Path::new(&args.kernel)) {
         return own_disk::boot(args, (disks, command), &cache, &interrupt);
     }
-    let machine = Machine { memory: args.memory, cpus: args.cpus, nodes: args.nodes, append, shares };
+    let machine = Machine { memory: args.memory, cpus: args.cpus, nodes: args.nodes, append, shares, qemu };
     machine.check()?;
     let mirror = args.mirror.as_deref();
     let kernel = kernels::have(&args.kernel.parse()?, mirror, &cache, &interrupt, &StepProgress::new())?;

@@ -1,5 +1,6 @@
-# Runs as root in a guest: $1 is the program, $2 the number of memory nodes. Says `RELEASE` and lines of `COUNT case|arm|name|value`.
-pagewise=$1 nodes=$2
+# Runs as root in a guest: $1 is the program, $2 the number of memory nodes, $3 a folder with the programs of an NFS server where files from elsewhere
+# are the question. Says `RELEASE` and lines of `COUNT case|arm|name|value`.
+pagewise=$1 nodes=$2 nfs=$3
 export PAGEWISE_STATE_DIR=/tmp/state PAGEWISE_CACHE_DIR=/tmp/cache
 mkdir -p /tmp/data /tmp/cache
 echo "RELEASE $(uname -r)"
@@ -16,21 +17,23 @@ mkdir /tmp/data/many
 for file in $(seq 700); do head -c 2M /dev/zero >/tmp/data/many/$file; done
 sync
 
-# Reads the files that are named first over and over for so many seconds, in a group where one is named.
+# Reads the files that are named first over and over for so many seconds at most, in a group where one is named. In place of the shell that runs it.
 stream() {
-    perl -e '
+    exec perl -MPOSIX= -e '
         my ($names, $seconds, $group) = @ARGV;
         if ($group) { open my $procs, ">", "$group/cgroup.procs" or die; print $procs $$; close $procs }
         my @names = glob $names;
         die "no files are at $names" if !@names || !-e $names[0];
-        my $end = time + $seconds;
+        # Ticks of the clock that nobody sets.
+        sub now { (POSIX::times())[0] }
+        my $end = now() + $seconds * POSIX::sysconf(POSIX::_SC_CLK_TCK());
         # One file stays open, for whoever closes it is a new stream each time.
         my $one;
-        while (time < $end) {
+        while (now() < $end) {
             for my $name (@names) {
                 open $one, "<", $name or die unless @names == 1 and $one;
                 sysseek($one, 0, 0);
-                1 while time < $end and sysread($one, my $piece, 1 << 20);
+                1 while now() < $end and sysread($one, my $piece, 1 << 20);
             }
         }' "$@"
 }
@@ -38,20 +41,46 @@ stream() {
 # Lines of a file with these names.
 of() { awk -v names="^($2)\$" '$1 ~ names { print $1, $2 }' "$1"; }
 
-group_counts() {
-    of $1/memory.events 'high|max|oom'
-    of /proc/vmstat pgpgin
-}
+# KiB that a process has read, from wherever.
+has_read() { awk '$1 == "rchar:" { printf "read %d\n", $2 / 1024 }' /proc/$1/io; }
 
-host_counts() { of /proc/vmstat 'pgpgin|pgscan_kswapd|pgscan_direct|pgsteal_anon|allocstall_[a-z]*'; }
+# A group or none, and the process that streams.
+counts() {
+    if [ -n "$1" ]; then
+        of $1/memory.events 'high|max|oom'
+    else
+        of /proc/vmstat 'pgscan_kswapd|pgscan_direct|pgsteal_anon|allocstall_[a-z]*'
+    fi
+    of /proc/vmstat pgpgin
+    has_read $2
+}
 
 # What grew from one list of counts to the other.
 grown() {
     awk -v of="$1" -v arm="$2" 'NR == FNR { before[$1] = $2; next } { print "COUNT " of "|" arm "|" $1 "|" $2 - before[$1] }' "$3" "$4"
 }
 
+# On emulated processors a kernel now and then runs nobody's programs for ten seconds and more: such a turn says nothing, and is done again. Seconds
+# that may pass between two beats of a program that sleeps for one.
+longest_pause=5
+
+pulse() { while :; do cut -d' ' -f1 /proc/uptime && sleep 1; done; }
+
 # Case, the group with a limit that is guarded, whether a guard runs, which files are read, and a group for who reads them.
 turn() {
+    for try in 1 2 3; do
+        pulse >/tmp/pulse &
+        pulse=$!
+        one_turn "$@" >/tmp/turn
+        kill $pulse
+        paused=$(awk 'NR > 1 && $1 - last > most { most = $1 - last } { last = $1 } END { printf "%d", most }' /tmp/pulse)
+        [ $paused -ge $longest_pause ] || break
+        echo "# $1, $3, try $try: no program ran for $paused s"
+    done
+    cat /tmp/turn
+}
+
+one_turn() {
     case=$1 group=$2 arm=$3 files=${4:-/tmp/data/file} reads_in=${5:-$2}
     if [ $arm = on ]; then
         : >/tmp/guard
@@ -65,12 +94,14 @@ turn() {
     fi
     # Memory has to be full, and the guard has to know the stream, before anything is counted; some 20 s later it may let the kernel reclaim once
     # more, to compare.
-    stream "$files" 26 $reads_in &
+    stream "$files" 90 $reads_in &
     reader=$!
     sleep 18
-    if [ -n "$group" ]; then group_counts $group; else host_counts; fi >/tmp/before
+    counts "$group" $reader >/tmp/before
+    sleep 8
+    counts "$group" $reader >/tmp/after
+    kill $reader
     wait $reader
-    if [ -n "$group" ]; then group_counts $group; else host_counts; fi >/tmp/after
     grown "$case" $arm /tmp/before /tmp/after
     if [ $arm = on ]; then
         kill -INT $guard
@@ -82,6 +113,36 @@ turn() {
     fi
     echo 1 >/proc/sys/vm/drop_caches
 }
+
+# Files that come from elsewhere: by a server of this very guest, whose threads read them from the disk, and from the host; and a disk's file beside
+# the kernel's own way to free memory before it is short.
+if [ -n "$nfs" ]; then
+    export LD_LIBRARY_PATH=$nfs/usr/lib/x86_64-linux-gnu:$nfs/lib/x86_64-linux-gnu
+    PATH=$nfs/usr/sbin:$PATH
+    modprobe nfsd && modprobe nfsv4 && ip link set lo up || exit 1
+    mkdir -p /tmp/far /var/lib/nfs/v4recovery && touch /etc/exports /var/lib/nfs/etab || exit 1
+    mount -t nfsd nfsd /proc/fs/nfsd || exit 1
+    rpc.mountd -N 3 && exportfs -o ro,fsid=0,no_subtree_check,insecure '*:/tmp/data' && rpc.nfsd -N 3 4 || exit 1
+    # Nobody had a file open before: who opens one need not wait for a minute and a half.
+    echo Y >/proc/fs/nfsd/v4_end_grace
+    # What belongs to the guard is not linked with the server's libraries.
+    unset LD_LIBRARY_PATH
+    for lists in n y; do
+        echo $lists >/sys/kernel/mm/lru_gen/enabled
+        name="whole host, two lists"
+        [ $lists = n ] || name="whole host, generations"
+        mount -i -t nfs4 -o ro,addr=127.0.0.1,clientaddr=127.0.0.1,vers=4.2 127.0.0.1:/ /tmp/far || exit 1
+        for arm in off on; do turn "$name, a file over NFS" "" $arm /tmp/far/file; done
+        umount /tmp/far
+        mount -t virtiofs pagewise /tmp/far || exit 1
+        for arm in off on; do turn "$name, a file over virtiofs" "" $arm /tmp/far/file; done
+        umount /tmp/far
+    done
+    reclaim=/sys/module/damon_reclaim/parameters/enabled
+    echo Y >$reclaim
+    for arm in off on; do turn "$name, beside DAMON_RECLAIM" "" $arm; done
+    exit 0
+fi
 
 for knob in memory.max memory.high; do
     [ $nodes = 1 ] || continue

@@ -80,6 +80,14 @@ fn what_a_mailer_broke_of_a_report_on_memory_is_put_together() {
     let small = "Mem-info:\nDMA free:1kB min:1kB low:1kB high:1kB present:16kB all_unreclaimable? yes\n\
                  Normal free:1kB min:1kB low:1kB high:1kB present:1048576kB all_unreclaimable? no\n";
     assert_eq!(values(&read(small), SOURCE, "nothing_to_free"), [0.0]);
+    let in_vain = |looked_at: u64| {
+        let log = format!(
+            "Mem-info:\nNormal free:9kB min:9kB low:9kB high:9kB present:4000kB\nmlocked:0kB dirty:0kB pages_scanned:{looked_at} \
+             all_unreclaimable? no\nlowmem_reserve[]: 0 0\n"
+        );
+        values(&read(&log), SOURCE, "nothing_to_free")
+    };
+    assert_eq!((in_vain(5999), in_vain(6000)), (vec![0.0], vec![1.0]), "1,000 pages");
 }
 
 #[test]

@@ -114,6 +114,7 @@ fn machine_of(declared: &lab::Lab) -> Machine {
         nodes: declared.nodes,
         append: declared.append.split_whitespace().map(str::to_owned).collect(),
         shares: Vec::new(),
+        qemu: Vec::new(),
     }
 }
 

@@ -20,6 +20,7 @@ pub(super) fn boot(
     for (is_given, option) in [
         (!args.append.is_empty(), "--append"),
         (!args.share.is_empty(), "--share"),
+        (!args.qemu_opts.is_empty(), "--qemu-opts"),
         (args.nodes > 1, "--nodes"),
         (args.scratch.is_some(), "--scratch"),
     ] {
