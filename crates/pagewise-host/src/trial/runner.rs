@@ -26,6 +26,7 @@ use pagewise_core::comparison::found::Warning;
 use pagewise_core::experiment::number_pattern::NumberPattern;
 use pagewise_core::experiment::plan::DropCaches;
 use pagewise_core::experiment::point::{AppliedSetting, Boot, Outcome, PlannedPoint, Point, Record};
+use pagewise_core::finding::words;
 use pagewise_core::report::facts::HostFacts;
 use pagewise_core::tunable::policy::Policy;
 use pagewise_core::unit::Bytes;
@@ -480,7 +481,7 @@ impl HostRunner<'_> {
             return Ok(Ending::invalid(&Invalid::NoticedLate(noticed_late)));
         }
         if measured.job.stopped == Some(Stopped::Timeout) {
-            let reason = format!("stopped after {:.0} s (--timeout)", self.timeout);
+            let reason = format!("stopped after {} (--timeout)", words::seconds(self.timeout));
             return Ok(Ending::because(Outcome::Timeout, reason));
         }
         // A job that lost a process and still exits with 0, because a shell or a framework covered for it, was killed for

@@ -196,11 +196,13 @@ fn a_run_that_takes_too_long_and_an_output_that_is_wrong_are_results() {
         "--warmup",
         "0",
         "--timeout",
-        "500ms",
+        "1500ms",
         "--name",
         "late",
     ]));
     assert_exit(&output, 0);
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(said.contains("stopped after 1.50 s (--timeout)"), "{said}");
     assert_eq!(desk.analysis("late.trial")["cells"][1]["outcomes"]["timeout"], 4);
     let output = desk.run(&[
         "--aa",
