@@ -171,7 +171,7 @@ impl MemInfo {
         }
         if let Some(node) = node_line(text) {
             let is_new = !self.given_up.contains_key(&node);
-            self.note_given_up(&node, text);
+            self.note_what_is_left(&node, text);
             for word in text.split_whitespace().filter(|_| is_new) {
                 let Some((name, size)) = word.split_once(':') else { continue };
                 let known = PAGES.iter().find(|(own, _)| *own == name);
@@ -191,7 +191,7 @@ impl MemInfo {
             return Some(is_new);
         }
         if let Some((labels, values)) = zone_line(text) {
-            self.note_given_up(&labels, text);
+            self.note_what_is_left(&labels, text);
             self.last = Some(labels.clone());
             let is_new = !self.zones.contains_key(&(labels.clone(), "free")) || !values.contains_key("free");
             if is_new && self.zones.len() < MOST_NODES * ZONES.len() * OF_ZONE.len() {
@@ -200,7 +200,7 @@ impl MemInfo {
             return Some(is_new);
         }
         if let (Some(labels), Some(values)) = (self.last.clone(), rest_of_line(text)) {
-            self.note_given_up(&labels, text);
+            self.note_what_is_left(&labels, text);
             if labels.contains("zone=") && self.zones.len() < MOST_NODES * ZONES.len() * OF_ZONE.len() {
                 for (name, value) in values {
                     self.zones.entry((labels.clone(), name)).or_insert(value);
@@ -223,7 +223,7 @@ impl MemInfo {
         self.rest(text)
     }
 
-    fn note_given_up(&mut self, labels: &str, text: &str) {
+    fn note_what_is_left(&mut self, labels: &str, text: &str) {
         if let Some(is) = gives_up(text)
             && self.given_up.len() < MOST_NODES * ZONES.len()
         {
@@ -236,7 +236,7 @@ impl MemInfo {
     }
 
     /// Whether nothing was left to free on the host: on a node as a whole, or in the zone that is largest. Small zones have often nothing to free.
-    fn has_given_up(&self) -> Option<bool> {
+    fn has_nothing_to_free(&self) -> Option<bool> {
         let nodes: Vec<bool> =
             self.given_up.iter().filter(|(labels, _)| !labels.contains("zone=")).map(|(_, is)| *is).collect();
         if !nodes.is_empty() {
@@ -294,7 +294,7 @@ impl MemInfo {
     pub(super) fn put(mut self, listing: &mut Listing) -> Result<(), Problem> {
         let page = self.page_kib.unwrap_or(4);
         let at = self.at;
-        if let Some(is) = self.has_given_up() {
+        if let Some(is) = self.has_nothing_to_free() {
             let column = listing.column(SOURCE, "nothing_to_free", "", RawUnit::Count);
             listing.put(at, column, u64::from(is))?;
         }

@@ -4,6 +4,7 @@
 //! Columns stay where they are as far as they can: the drawings of `perf report` are read by them.
 
 use super::listing::Listing;
+use super::perf_row;
 use super::settings::Settings;
 use super::{Parser, Problem};
 use std::borrow::Cow;
@@ -133,9 +134,8 @@ fn as_printed(line: &str) -> Option<Cow<'_, str>> {
 /// Behind the `# ` of a shell's comment, in which people keep what a command printed, where a row of shares follows; the tool's own comments have none.
 fn without_comment(line: &str) -> &str {
     let Some(rest) = line.strip_prefix('#') else { return line };
-    let row = rest.trim_start().trim_start_matches(['+', '-']).trim_start();
-    let share = row.split_whitespace().next().and_then(|word| word.strip_suffix('%'));
-    if share.is_some_and(|share| share.parse::<f64>().is_ok()) { rest } else { line }
+    let first = perf_row::without_sign(rest.trim_start()).split_whitespace().next();
+    if first.and_then(perf_row::share).is_some() { rest } else { line }
 }
 
 /// The sign of a row that can be opened, of which a text program made a dash: `– 89.81%`. `None`: there is no such.

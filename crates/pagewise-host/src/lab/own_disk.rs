@@ -108,13 +108,10 @@ pub fn start(
 
 /// QEMU with a machine that has nothing in it yet.
 pub(super) fn machine(accelerator: Accelerator, memory: Bytes, cpus: u32) -> Vec<String> {
-    let (kind, processor) = match accelerator {
-        Accelerator::Kvm => ("q35,accel=kvm", "host"),
-        Accelerator::Emulation => ("q35,accel=tcg", "max"),
-    };
     let (memory, cpus) = (format!("{}M", memory.0 >> 20), cpus.to_string());
-    let words = [QEMU, "-machine", kind, "-cpu", processor, "-m", &memory, "-smp", &cpus, "-display", "none"];
-    let mut argv: Vec<String> = words.map(str::to_owned).to_vec();
+    let words = [QEMU, "-machine", "q35", "-m", &memory, "-smp", &cpus, "-display", "none"];
+    let options = accelerator.options();
+    let mut argv: Vec<String> = words.iter().chain(options.as_flattened()).map(|word| (*word).to_owned()).collect();
     argv.extend(["-nodefaults", "-no-user-config", "-device", "virtio-rng-pci"].map(str::to_owned));
     argv
 }

@@ -153,7 +153,9 @@ impl Virtme {
         }
         argv.extend(["--script-sh".to_owned(), script.to_owned()]);
         let disks = disks.iter().enumerate().flat_map(|(number, disk)| disk.options(number));
-        let added = disks.chain(machine.qemu.iter().cloned()).collect::<Vec<_>>();
+        // What virtme-ng asks of KVM is right; what it asks of emulation is slow.
+        let processor = (accelerator == Accelerator::Emulation).then(|| processor_beside(accelerator, &machine.qemu));
+        let added = disks.chain(processor.into_iter().flatten()).chain(machine.qemu.iter().cloned()).collect::<Vec<_>>();
         if !added.is_empty() {
             argv.push("--qemu-opts".to_owned());
             argv.extend(added);
@@ -209,6 +211,12 @@ impl Guest {
         }
         Some(Guest { argv, console, status })
     }
+}
+
+/// The processor, but for what is asked for anyway: of two `-accel` QEMU takes the first.
+fn processor_beside(accelerator: Accelerator, asked: &[String]) -> Vec<String> {
+    let options = accelerator.options().into_iter().filter(|[name, _]| !asked.iter().any(|word| word == name));
+    options.flatten().map(str::to_owned).collect()
 }
 
 fn numa(machine: &Machine) -> Vec<String> {
@@ -292,6 +300,17 @@ mod tests {
         for other in ["", "qemu -m 1G", "qemu -chardev file,id=console,path=x", "qemu 'unended"] {
             assert_eq!(Guest::of_answer(other, Path::new("/room")), None, "{other}");
         }
+    }
+
+    #[test]
+    fn what_is_asked_of_qemu_besides_is_not_asked_twice() {
+        let beside = |asked: &str| {
+            let asked: Vec<String> = asked.split_whitespace().map(str::to_owned).collect();
+            processor_beside(Accelerator::Emulation, &asked).join(" ")
+        };
+        assert_eq!(beside("-smbios type=0"), "-accel tcg,tb-size=128 -cpu max,-erms");
+        assert_eq!(beside("-accel tcg,thread=single"), "-cpu max,-erms");
+        assert_eq!(beside("-cpu qemu64 -accel tcg"), "");
     }
 
     #[test]

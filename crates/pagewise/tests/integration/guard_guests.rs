@@ -72,7 +72,6 @@ fn page_file() -> PathBuf {
 
 /// `PAGEWISE_GUARD_GUESTS` is `all`, or the name of one machine: then what the others showed stays as it is.
 #[test]
-#[allow(clippy::print_stderr, reason = "who waits for half an hour sees what came of each machine")]
 fn the_guard_is_tried_in_guests() {
     let Ok(wanted) = std::env::var("PAGEWISE_GUARD_GUESTS") else { return };
     requires!(root, qemu, ext4_tools, pip, perl, virtiofsd);
@@ -99,7 +98,7 @@ fn try_in(machine: &Machine) -> OfMachine {
     let program = std::env::var("PAGEWISE_BINARY").unwrap_or(built);
     let disk = folder.path().join("disk.raw");
     fs::File::create(&disk).and_then(|file| file.set_len(5 << 30)).expect("a disk");
-    let (nodes, release) = (machine.nodes.to_string(), machine.name);
+    let (nodes, name) = (machine.nodes.to_string(), machine.name);
     let mut command = Command::new(env!("CARGO_BIN_EXE_pagewise"));
     command.args(["lab", "boot", machine.kernel, "--memory", "1G", "--nodes", &nodes, "--cpus", &nodes]);
     command.args(["--timeout", "20m", "--disk"]).arg(&disk).env("PAGEWISE_CACHE_DIR", &cache).stdin(Stdio::null());
@@ -110,8 +109,8 @@ fn try_in(machine: &Machine) -> OfMachine {
     }
     let run = command.args(["--", "sh", "-c", SCRIPT, "sh", &program, &nodes, &nfs]).output().expect("pagewise starts");
     let out = String::from_utf8_lossy(&run.stdout).into_owned();
-    eprintln!("{release}:\n{out}");
-    assert!(run.status.success(), "{release}: {}", String::from_utf8_lossy(&run.stderr));
+    eprintln!("{name}:\n{out}");
+    assert!(run.status.success(), "{name}: {}", String::from_utf8_lossy(&run.stderr));
     let release = out.lines().find_map(|line| line.strip_prefix("RELEASE ")).expect("a release").to_owned();
     let mut cases: BTreeMap<String, BTreeMap<String, Counts>> = BTreeMap::new();
     for line in out.lines().filter_map(|line| line.strip_prefix("COUNT ")) {

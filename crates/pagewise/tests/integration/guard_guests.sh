@@ -60,27 +60,8 @@ grown() {
     awk -v of="$1" -v arm="$2" 'NR == FNR { before[$1] = $2; next } { print "COUNT " of "|" arm "|" $1 "|" $2 - before[$1] }' "$3" "$4"
 }
 
-# On emulated processors a kernel now and then runs nobody's programs for ten seconds and more: such a turn says nothing, and is done again. Seconds
-# that may pass between two beats of a program that sleeps for one.
-longest_pause=5
-
-pulse() { while :; do cut -d' ' -f1 /proc/uptime && sleep 1; done; }
-
 # Case, the group with a limit that is guarded, whether a guard runs, which files are read, and a group for who reads them.
 turn() {
-    for try in 1 2 3; do
-        pulse >/tmp/pulse &
-        pulse=$!
-        one_turn "$@" >/tmp/turn
-        kill $pulse
-        paused=$(awk 'NR > 1 && $1 - last > most { most = $1 - last } { last = $1 } END { printf "%d", most }' /tmp/pulse)
-        [ $paused -ge $longest_pause ] || break
-        echo "# $1, $3, try $try: no program ran for $paused s"
-    done
-    cat /tmp/turn
-}
-
-one_turn() {
     case=$1 group=$2 arm=$3 files=${4:-/tmp/data/file} reads_in=${5:-$2}
     if [ $arm = on ]; then
         : >/tmp/guard
@@ -114,6 +95,15 @@ one_turn() {
     echo 1 >/proc/sys/vm/drop_caches
 }
 
+# Two lists (n) or the generations of MGLRU (y), and what a case of the whole host is called then.
+lru=/sys/kernel/mm/lru_gen/enabled
+with_lists() {
+    lists=$1
+    [ ! -e $lru ] || echo $lists >$lru
+    name="whole host, two lists"
+    [ $lists = n ] || name="whole host, generations"
+}
+
 # Files that come from elsewhere: by a server of this very guest, whose threads read them from the disk, and from the host; and a disk's file beside
 # the kernel's own way to free memory before it is short.
 if [ -n "$nfs" ]; then
@@ -128,9 +118,7 @@ if [ -n "$nfs" ]; then
     # What belongs to the guard is not linked with the server's libraries.
     unset LD_LIBRARY_PATH
     for lists in n y; do
-        echo $lists >/sys/kernel/mm/lru_gen/enabled
-        name="whole host, two lists"
-        [ $lists = n ] || name="whole host, generations"
+        with_lists $lists
         mount -i -t nfs4 -o ro,addr=127.0.0.1,clientaddr=127.0.0.1,vers=4.2 127.0.0.1:/ /tmp/far || exit 1
         for arm in off on; do turn "$name, a file over NFS" "" $arm /tmp/far/file; done
         umount /tmp/far
@@ -138,8 +126,7 @@ if [ -n "$nfs" ]; then
         for arm in off on; do turn "$name, a file over virtiofs" "" $arm /tmp/far/file; done
         umount /tmp/far
     done
-    reclaim=/sys/module/damon_reclaim/parameters/enabled
-    echo Y >$reclaim
+    echo Y >/sys/module/damon_reclaim/parameters/enabled
     for arm in off on; do turn "$name, beside DAMON_RECLAIM" "" $arm; done
     exit 0
 fi
@@ -152,14 +139,9 @@ for knob in memory.max memory.high; do
         rmdir $groups/job
     done
 done
-lru=/sys/kernel/mm/lru_gen/enabled
 for lists in n y; do
-    name="whole host, two lists"
-    if [ $lists = y ]; then
-        [ -e $lru ] || continue
-        name="whole host, generations"
-    fi
-    [ ! -e $lru ] || echo $lists >$lru
+    [ $lists = n ] || [ -e $lru ] || continue
+    with_lists $lists
     for arm in off on; do turn "$name" "" $arm; done
     # Generations alone are of a node where there are two.
     [ $nodes = 1 ] || [ $lists = y ] || continue
