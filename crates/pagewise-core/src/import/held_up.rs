@@ -77,6 +77,22 @@ pub(super) fn soft_lockup(text: &str) -> Option<(&str, u32, u64)> {
     Some((comm, pid.parse().ok()?, seconds.parse().ok()?))
 }
 
+/// Begins the report of a CPU that RCU waits for (`kernel/rcu/tree_stall.h`): `rcu: INFO: rcu_sched self-detected stall on CPU`.
+pub(super) fn is_rcu_stall(text: &str) -> bool {
+    let text = text.strip_prefix("rcu: ").unwrap_or(text);
+    text.starts_with("INFO: rcu") && text.contains("detected stall")
+}
+
+/// Whom such a report shows on a CPU: `kswapd1         R  running task …` below `Task dump for CPU 1:`, or `CPU: 1 PID: 86 Comm: kswapd1 Not
+/// tainted …`.
+pub(super) fn on_cpu(text: &str) -> Option<String> {
+    if let Some((_, rest)) = text.split_once(" Comm: ") {
+        return rest.split_whitespace().next().map(str::to_owned);
+    }
+    let runs = text.contains(" R  running task") || text.contains("state:R");
+    listed(text).map(|(comm, _)| comm).filter(|_| runs)
+}
+
 /// `java: page allocation stalls for 10056ms, order:0, mode:…`: who, for how many milliseconds, order.
 pub(super) fn allocation_stall(text: &str) -> Option<(&str, u64, u8)> {
     let (comm, rest) = text.split_once(": page allocation stalls for ")?;
@@ -406,8 +422,10 @@ fn kind_of(comm: &str, names: &[String]) -> Option<StallKind> {
     }
     // Innermost first: the lock's own functions, and then whoever takes it.
     let is_of_lock = |set: &u64| set & Family::MmapLock.bit() != 0 && set & Family::MapUse.bit() == 0;
-    let taker = sets.iter().rposition(is_of_lock).and_then(|lock| sets.get(lock + 1));
-    taker.is_some_and(|set| set & Family::MapUse.bit() != 0).then_some(StallKind::MapLock)
+    let taker = sets.iter().rposition(is_of_lock).map(|lock| lock + 1).filter(|taker| *taker < sets.len())?;
+    // `exit_mm` has no frame of its own where it is compiled into its only caller, which takes no other such lock by itself.
+    let is_of_map = sets[taker] & Family::MapUse.bit() != 0 || names[taker] == "do_exit";
+    is_of_map.then_some(StallKind::MapLock)
 }
 
 #[cfg(test)]
@@ -537,12 +555,23 @@ mod tests {
             &["rwsem_down_failed_common", "rwsem_down_read_failed", "call_rwsem_down_read_failed", "access_process_vm"],
             &["schedule", "rwsem_down_write_slowpath", "down_write_killable", "vm_mmap_pgoff", "do_syscall_64"],
             &["schedule", "rwsem_down_read_slowpath", "down_read", "do_user_addr_fault", "exc_page_fault"],
+            &[
+                "schedule",
+                "rwsem_down_read_failed",
+                "call_rwsem_down_read_failed",
+                "down_read",
+                "do_exit",
+                "do_group_exit",
+            ],
+            &["schedule", "rwsem_down_write_slowpath", "down_write_killable", "dump_vma_snapshot", "do_coredump"],
         ] {
             assert_eq!(of("ps", names), Some(StallKind::MapLock), "{names:?}");
         }
         for names in [
             &["schedule", "rwsem_down_read_failed", "down_read", "xfs_ilock", "xfs_file_read_iter", "sys_read"][..],
             &["schedule", "rwsem_down_write_slowpath", "down_write", "lock_rename", "do_renameat2"],
+            &["schedule", "rwsem_down_read_slowpath", "down_read", "exit_signals", "do_exit", "do_group_exit"],
+            &["schedule", "rwsem_down_read_slowpath", "down_read"],
             &["schedule", "jbd2_journal_commit_transaction", "kjournald2"],
             &["io_schedule", "wait_on_page_bit", "filemap_fault"],
             &["schedule", "drop_slab", "shrink_slab"],

@@ -172,6 +172,9 @@ struct Report {
     group: Option<String>,
 }
 
+/// Lines of a report of RCU up to the task that has the CPU: one for each CPU that is waited for, and modules.
+const LONGEST_RCU_STALL: usize = 60;
+
 #[derive(Debug)]
 pub(super) struct KernelLog {
     listing: Listing,
@@ -191,6 +194,8 @@ pub(super) struct KernelLog {
     held_up: HeldUp,
     /// Threads of the kernel that were found on a CPU for many seconds.
     threads: Threads,
+    /// So many lines may yet be of the report of a CPU that RCU waits for.
+    of_rcu_stall: usize,
     /// The beginning of a line that was broken.
     broken: Option<String>,
     /// How a slab was asked for that could not be had.
@@ -227,6 +232,7 @@ impl KernelLog {
             blocks: Vec::new(),
             held_up: HeldUp::default(),
             threads: Threads::default(),
+            of_rcu_stall: 0,
             broken: None,
             slab: None,
             wanting: None,
@@ -237,6 +243,15 @@ impl KernelLog {
             instants: BTreeSet::new(),
             marks: 0,
         }
+    }
+
+    /// Who had a CPU for many seconds and did not leave the kernel.
+    fn stuck_on_cpu(&mut self, text: &str) -> Option<String> {
+        let in_rcu_stall = self.of_rcu_stall > 0;
+        self.of_rcu_stall =
+            if held_up::is_rcu_stall(text) { LONGEST_RCU_STALL } else { self.of_rcu_stall.saturating_sub(1) };
+        let of_rcu_stall = || held_up::on_cpu(text).filter(|_| in_rcu_stall);
+        held_up::soft_lockup(text).map(|(comm, ..)| comm.to_owned()).or_else(of_rcu_stall)
     }
 
     /// Where a line stands.
@@ -678,11 +693,11 @@ impl Parser for KernelLog {
         {
             report.group = Some(path.to_owned());
         }
-        if let Some((comm, ..)) = held_up::soft_lockup(text)
-            && kernel_thread(comm).is_some()
+        if let Some(comm) = self.stuck_on_cpu(text)
+            && kernel_thread(&comm).is_some()
         {
             // It had all of a CPU, whatever it did with it.
-            self.threads.row(self.now, comm, 100.0, false);
+            self.threads.row(self.now, &comm, 100.0, false);
             self.instants.insert(self.now);
         }
         if self.held_up.line(self.now, text) || self.take_memory(text) {

@@ -155,7 +155,8 @@ impl Virtme {
         let disks = disks.iter().enumerate().flat_map(|(number, disk)| disk.options(number));
         // What virtme-ng asks of KVM is right; what it asks of emulation is slow.
         let processor = (accelerator == Accelerator::Emulation).then(|| processor_beside(accelerator, &machine.qemu));
-        let added = disks.chain(processor.into_iter().flatten()).chain(machine.qemu.iter().cloned()).collect::<Vec<_>>();
+        let added =
+            disks.chain(processor.into_iter().flatten()).chain(machine.qemu.iter().cloned()).collect::<Vec<_>>();
         if !added.is_empty() {
             argv.push("--qemu-opts".to_owned());
             argv.extend(added);

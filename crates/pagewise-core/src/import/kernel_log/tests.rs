@@ -393,6 +393,28 @@ fn a_thread_of_the_kernel_that_was_stuck_on_a_cpu_had_all_of_it() {
 }
 
 #[test]
+fn who_has_a_cpu_that_rcu_waits_for_is_told_by_every_form_of_its_report() {
+    let dumped = "[118077.988410] INFO: rcu_sched detected stalls on CPUs/tasks:\n\
+                  [118077.988417] 	(detected by 4, t=60002 jiffies, g=11845915, c=11845914, q=46475)\n\
+                  [118077.988421] Task dump for CPU 1:\n\
+                  [118077.988421] kswapd1         R  running task        0    86      2 0x00000008\n";
+    let self_detected = "[  100.000000] rcu: INFO: rcu_sched self-detected stall on CPU\n\
+                         [  100.100000] CPU: 1 PID: 86 Comm: kswapd1 Not tainted 5.10.0 #1\n";
+    // Who waits for RCU, and programs.
+    let others = "[  100.000000] rcu: INFO: rcu_sched self-detected stall on CPU\n\
+                  [  100.100000] task:kswapd1         state:I stack:    0 pid:   86 ppid:     2 flags:0x00004000\n\
+                  [  100.200000] CPU: 1 PID: 4711 Comm: java Not tainted 5.10.0 #1\n";
+    let elsewhere = "[  100.100000] CPU: 1 PID: 86 Comm: kswapd1 Not tainted 5.10.0 #1\n";
+    // By which a log is known.
+    const KILLED: &str = "[  200.000000] java invoked oom-killer: gfp_mask=0x201da, order=0, oom_score_adj=0\n";
+    for (text, expected) in [(dumped, &[1.0][..]), (self_detected, &[1.0]), (others, &[]), (elsewhere, &[])] {
+        let imported = recording(&[(Kind::KernelLog, &format!("{text}{KILLED}"))]);
+        let shares = timed(&imported, SOURCE, "thread_cpu_percent", "thread=kswapd1");
+        assert_eq!(shares.iter().map(|one| one.1).collect::<Vec<f64>>(), expected, "{text}");
+    }
+}
+
+#[test]
 fn an_allocation_with_a_fallback_that_failed_is_no_want_of_large_blocks() {
     let line = |order: u32, flags: &str| {
         format!(
