@@ -1,5 +1,6 @@
-//! How long a guest of `pagewise lab boot` takes, beside virtme-ng's own start of the same kernel with the same machine: in rounds,
-//! in which they take turns to be first. Of our guests also what its agent takes after init has started it. Writes
+//! How long a guest of `pagewise lab boot` takes, beside virtme-ng's own start of the same kernel on a machine of the same size: in rounds,
+//! in which they take turns to be first. Of our guests also what its agent takes after init has started it, and how long they copy, beside one with
+//! the processor that QEMU emulates by itself. Writes
 //! `bench/results/lab/<date>-<commit>.json`, prints a table, and fails beyond a bound. Needs `scripts/setup lab`; the kernel is fetched.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
@@ -15,6 +16,10 @@ use std::time::Instant;
 
 const ROUNDS: usize = 6;
 const KERNEL: &str = "debian:6.12";
+/// What is copied through a pipe, in MiB.
+const COPIED: u32 = 512;
+/// The processor of virtme-ng's own guests.
+const QEMUS_OWN: &str = "-cpu max -accel tcg";
 
 /// Bounds, in seconds: a boot with everything on an emulated processor; what the agent adds to a guest's own boot.
 const BOOT: f64 = 40.0;
@@ -37,11 +42,14 @@ struct Round {
     virtme: f64,
     /// From init's "starting script" to the command.
     agent: f64,
+    /// Copying, on our processor and on QEMU's own.
+    copies: f64,
+    copies_on_qemus: f64,
 }
 
 fn measure() -> Result<bool, String> {
     let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("lab-cache");
-    eprintln!("measuring how long guests take to boot; about {} s", ROUNDS * 40);
+    eprintln!("measuring how long guests take to boot; about {} s", ROUNDS * 60);
     // Everything that is fetched, and files in the page cache of this host.
     pagewise(&cache)?;
     let image = image(&cache)?;
@@ -54,23 +62,49 @@ fn measure() -> Result<bool, String> {
             let theirs = virtme(&cache, &image)?;
             (pagewise(&cache)?, theirs)
         };
-        rounds.push(Round { pagewise: ours.0, agent: ours.1, virtme: theirs });
+        let on_qemus = ["--qemu-opts", QEMUS_OWN];
+        let (copying, on_qemus) = if number % 2 == 0 {
+            let copying = copies(&cache, &[])?;
+            (copying, copies(&cache, &on_qemus)?)
+        } else {
+            let on_qemus = copies(&cache, &on_qemus)?;
+            (copies(&cache, &[])?, on_qemus)
+        };
+        rounds.push(Round {
+            pagewise: ours.0,
+            agent: ours.1,
+            virtme: theirs,
+            copies: copying,
+            copies_on_qemus: on_qemus,
+        });
     }
     let of = |value: fn(&Round) -> f64| rounds.iter().map(value).collect::<Vec<f64>>();
     let (ours, theirs, agent) = (of(|round| round.pagewise), of(|round| round.virtme), of(|round| round.agent));
     let differences: Vec<f64> = rounds.iter().map(|round| round.pagewise - round.virtme).collect();
     let (ours, theirs) = (spread(&ours)?, spread(&theirs)?);
     let (agent, difference) = (spread(&agent)?, spread(&differences)?);
+    let (copies, on_qemus) = (spread(&of(|round| round.copies))?, spread(&of(|round| round.copies_on_qemus))?);
     println!("{ROUNDS} boots each of {KERNEL}, 1 GiB, one processor; seconds with the 95 % interval of the mean");
+    let copying = format!("copying {COPIED} MiB in it");
     for (what, [mean, low, high]) in [
         ("pagewise lab boot, all of it", ours),
         ("virtme-run, all of it", theirs),
         ("pagewise less virtme-run", difference),
         ("its agent, in the guest", agent),
+        (copying.as_str(), copies),
+        ("the same on QEMU's own CPU", on_qemus),
     ] {
         println!("  {what:<30} {mean:6.2} ({low:.2} to {high:.2})");
     }
-    let one = |round: &Round| json!({"pagewise": round.pagewise, "virtme_run": round.virtme, "agent": round.agent});
+    let one = |round: &Round| {
+        json!({
+            "pagewise": round.pagewise,
+            "virtme_run": round.virtme,
+            "agent": round.agent,
+            "copies": round.copies,
+            "copies_on_qemus_own": round.copies_on_qemus,
+        })
+    };
     let found = json!({
         "schema": "pagewise.bench/1",
         "bench": "lab",
@@ -82,6 +116,9 @@ fn measure() -> Result<bool, String> {
         "virtme_run_seconds": theirs,
         "difference_seconds": difference,
         "agent_seconds": agent,
+        "copied_mib": COPIED,
+        "copies_seconds": copies,
+        "copies_on_qemus_own_seconds": on_qemus,
         "bounds": {"pagewise_seconds": BOOT, "agent_seconds": AGENT},
         "rounds": rounds.iter().map(one).collect::<Vec<Value>>(),
     });
@@ -121,6 +158,27 @@ fn pagewise(cache: &Path) -> Result<(f64, f64), String> {
     let script = out.lines().find_map(|line| number(line.strip_prefix('[')?.split(']').next()?));
     let agent = up.zip(script).map(|(up, script)| up - script).ok_or(format!("no times in: {out}"))?;
     Ok((seconds, agent))
+}
+
+/// Seconds that a guest takes to copy from one process to another.
+fn copies(cache: &Path, options: &[&str]) -> Result<f64, String> {
+    // Programs are loaded over 9p: that is not what is measured.
+    let script = format!(
+        "head -c 1 /dev/zero | tail -c 1 >/dev/null; read from rest </proc/uptime; head -c {COPIED}M /dev/zero | tail -c 1 >/dev/null; \
+         read to rest </proc/uptime; echo copied $from $to"
+    );
+    let run = Command::new(env!("CARGO_BIN_EXE_pagewise"))
+        .args(["lab", "boot", KERNEL, "--memory", "1G"])
+        .args(options)
+        .args(["--", "sh", "-c", &script])
+        .env("PAGEWISE_CACHE_DIR", cache)
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| error.to_string())?;
+    let out = String::from_utf8_lossy(&run.stdout);
+    let times = out.lines().find_map(|line| line.strip_prefix("copied ")?.split_once(' '));
+    let seconds = times.and_then(|(from, to)| Some(to.trim().parse::<f64>().ok()? - from.parse::<f64>().ok()?));
+    seconds.ok_or_else(|| format!("lab boot: {}", String::from_utf8_lossy(&run.stderr)))
 }
 
 /// Seconds of virtme-ng's own start of a guest like ours.

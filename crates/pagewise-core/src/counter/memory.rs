@@ -110,6 +110,10 @@ catalogue! {
     IMPORTED_SLAB_ACTIVE = Quantity::level(IMPORT, &[Is("slab_active")], KiB);
     /// Of each of the largest object caches, room for objects that are not in use.
     SLAB_CACHES_UNUSED = Quantity::level(IMPORT, &[Is("slab_cache_unused")], KiB).each();
+    /// Of places in the kernel's source outside its memory management, what they have got page by page, as `/proc/allocinfo` has it.
+    KERNEL_PAGES = Quantity::level(IMPORT, &[Is("kernel_pages")], KiB).each();
+    /// What all places in the kernel's source have got page by page, page cache and memory of programs too.
+    KERNEL_PAGES_ALL = Quantity::level(IMPORT, &[Is("kernel_pages_all")], KiB);
     /// All memory, worked out from what another tool says is used, and which part that is.
     IMPORTED_MEM_TOTAL = Quantity::level(IMPORT, &[Is("memory_total")], KiB);
     /// The most that programs can have in memory, by a table of processes or by smem. What they share is counted for each.

@@ -1,9 +1,12 @@
-//! Text of files below `/proc`, as people paste it and as collectors keep it: `vmstat`, `meminfo`, `stat`, `zoneinfo`, `buddyinfo`, `cgroups`
-//! and `pressure/*`, once or several times, with commands, file names and dates between.
+//! Text of files below `/proc`, as people paste it and as collectors keep it: `vmstat`, `meminfo`, `stat`, `zoneinfo`, `buddyinfo`, `cgroups`,
+//! `allocinfo` and `pressure/*`, once or several times, with commands, file names and dates between.
 //!
 //! Which file a line is of is known from the line above that names it, or else from its form, where no other file has such
 //! lines. What a line means is known to [`kernel_text`](crate::kernel_text), which reads the live files, too.
 
+mod allocations;
+
+use self::allocations::Allocations;
 use super::listing::{ListedSeries, Listing, MOST_KIB};
 use super::merge::Assumed;
 use super::snapshots::{Snapshots, Taken};
@@ -26,6 +29,8 @@ const NUMASTAT: [(&str, &str); 6] = [
     ("local_node", "numa_local"),
     ("other_node", "numa_other"),
 ];
+
+const ALLOCINFO: &str = "/proc/allocinfo";
 
 /// What `vmstat -s` calls numbers of these files (procps-ng 4.0.4, `sum_format`). What it calls pages paged in are KiB.
 const SUMMARY: [(&str, &str, &str); 12] = [
@@ -415,6 +420,7 @@ pub(super) struct Proc {
     kinds: Option<(usize, String, Vec<u64>)>,
     /// The text has `/proc/pagetypeinfo`, which counts blocks of each kind, free or not, in rows like those of `/proc/buddyinfo`.
     has_kinds: bool,
+    allocations: Allocations,
     files_left: BTreeSet<String>,
 }
 
@@ -432,6 +438,7 @@ impl Proc {
             ticks: Vec::new(),
             kinds: None,
             has_kinds: false,
+            allocations: Allocations::default(),
             files_left: BTreeSet::new(),
         }
     }
@@ -512,6 +519,35 @@ impl Proc {
             Some(file) => self.take(file, &line, number, &line),
             None => Ok(()),
         }
+    }
+
+    /// A line of `/proc/allocinfo`; whether it was one.
+    fn of_places(&mut self, text: &str, number: usize) -> Result<bool, Problem> {
+        let is_command = || is_prompt(text) && text.contains(ALLOCINFO);
+        if allocations::is_head(text) || is_command() {
+            self.snapshots.pause(text);
+            return self.close_allocations().map(|()| true);
+        }
+        let Some(row) = self.allocations.read(text) else { return Ok(false) };
+        if let Some(row) = row {
+            if self.allocations.begins_anew(&row) {
+                self.close_allocations()?;
+            }
+            self.allocations.add(row, number);
+        }
+        Ok(true)
+    }
+
+    fn close_allocations(&mut self) -> Result<(), Problem> {
+        let Some(table) = self.allocations.close() else { return Ok(()) };
+        let places = table.largest.iter().map(|(labels, kib)| ("kernel_pages", labels.as_str(), *kib));
+        for (name, labels, kib) in [("kernel_pages_all", "", table.all)].into_iter().chain(places) {
+            if kib <= MOST_KIB {
+                let taken = Taken { source: SOURCE, name, labels, unit: RawUnit::KiB, moves: Moves::Gauge, value: kib };
+                self.snapshots.put(&taken, None, table.line)?;
+            }
+        }
+        Ok(())
     }
 
     /// What tools print of nodes; whether the line does.
@@ -968,6 +1004,7 @@ pub(super) fn recognises(line: &str) -> bool {
         || side_by_side(&words).is_some()
         || with_path(line).is_some_and(|(_, rest)| recognises(rest))
         || of_series(line).is_some()
+        || allocations::is_row(line)
 }
 
 impl Parser for Proc {
@@ -983,6 +1020,9 @@ impl Parser for Proc {
             if !matches!(self.section, Section::Named(_)) {
                 self.section = Section::ByForm;
             }
+            return Ok(());
+        }
+        if self.of_places(text, number)? {
             return Ok(());
         }
         if is_of_page_types(text) {
@@ -1052,6 +1092,7 @@ impl Parser for Proc {
             return self.take(file, text, number, line);
         }
         if let Some((stamp, _)) = Stamp::of_line(text) {
+            self.close_allocations()?;
             self.snapshots.stamp(stamp);
             self.section = Section::ByForm;
             return Ok(());
@@ -1106,6 +1147,7 @@ impl Parser for Proc {
     fn finish(mut self: Box<Self>) -> Result<Listing, Problem> {
         self.close_zones()?;
         self.close_kinds()?;
+        self.close_allocations()?;
         let nothing = self.snapshots.listing.nothing("number of a kernel file below /proc", REMEDY);
         let left = super::words::left_out(Kind::Proc, &self.files_left, &BTreeSet::new());
         let mut listing = self.snapshots.finish()?.ok_or(nothing)?;

@@ -28,8 +28,8 @@ impl Accelerator {
     /// An emulated one says nothing of ERMS, so that kernels and libraries fill and copy pages by words: QEMU emulates `rep stosb` and
     /// `rep movsb` byte by byte. Before 8.0, QEMU keeps what it has translated by virtual address, and a page of a library that
     /// many processes mapped at random addresses has a long list of it; once that page is freed, every store that clears it walks the
-    /// list. It is kept short by less room for translations (MiB): with what QEMU takes by itself one page was seen to hold up its
-    /// processor for 18 s (Debian 12, QEMU 7.2).
+    /// list. It is kept short by less room for translations (MiB): with what QEMU 7.2 takes by itself, one page was seen to hold up its processor
+    /// for many seconds.
     pub(super) fn options(self) -> [[&'static str; 2]; 2] {
         match self {
             Accelerator::Kvm => [["-accel", "kvm"], ["-cpu", "host"]],

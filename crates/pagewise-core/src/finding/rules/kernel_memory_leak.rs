@@ -3,6 +3,7 @@
 //! What drivers and file systems get straight from the page allocator is counted nowhere: all memory less all that has a name is what
 //! they have. A rest is nothing wrong by itself, ZFS and graphics drivers keep much there; it is where a leak is seen.
 
+use super::super::look::label;
 use super::super::rule::Step;
 use super::prelude::*;
 
@@ -19,6 +20,8 @@ pub(super) const RULE: Rule = Rule {
         Threshold::at_least("memory beyond all that programs were promised", 0.25, Fraction),
         Threshold::at_least("memory that no program has", 0.25, Fraction),
         Threshold::at_least("memory on no list of pages, of a listing that lacks accounts", 0.50, Fraction),
+        Threshold::at_least("pages of one place in the kernel's source, of all", 0.10, Fraction),
+        Threshold::at_least("pages of one place in the kernel's source, bytes", (1u64 << 30) as f64, Bytes),
         Threshold::at_least("memory in no account, growth per hour", 0.01, Fraction),
         Threshold::below("available memory", 0.10, Fraction),
     ],
@@ -41,22 +44,30 @@ pub(super) const RULE: Rule = Rule {
     rivals: &["slab-bloat", "hugetlb-waste", "shmem-fill", "dying-cgroups"],
     changes: &[
         Step::advice(
+            "read it again in an hour and compare (sort -g /proc/allocinfo | tail): a place that grows and gives nothing back is the leak; \
+             whoever maintains its file or module is whom to tell, and another version of the module the cure",
+        )
+        .when("where /proc/allocinfo names who has it", |look, _| look.has(&signal::KERNEL_PAGES)),
+        Step::advice(
             "see which part of the kernel has it: grep -E 'Huge|Slab|Percpu|Vmalloc' /proc/meminfo, slabtop -o -s c, and with ZFS size in \
              /proc/spl/kstat/zfs/arcstats; huge pages that a database set aside are its own",
         )
         .when("where the kernel's accounts are not known", |look, _| {
-            look.is_import && !look.has(&signal::ANON_PAGES) && !look.has(&signal::ACTIVE)
+            look.is_import && ![&signal::ANON_PAGES, &signal::ACTIVE, &signal::KERNEL_PAGES].iter().any(|one| look.has(one))
         }),
         Step::advice(
             "see first whether a hypervisor took it: a balloon looks like this from inside a guest (lsmod for vmw_balloon, \
              virtio_balloon or hv_balloon; vmware-toolbox-cmd stat balloon)",
         )
-        .when("where the kernel does not count balloons", |look, _| !look.has(&signal::BALLOON)),
+        .when("where the kernel does not count balloons", |look, _| {
+            !look.has(&signal::BALLOON) && !look.has(&signal::KERNEL_PAGES)
+        }),
         Step::advice(
             "see who has it: page_owner=on at the next start and /sys/kernel/debug/page_owner (sorted by tools/mm/page_owner_sort), \
              /proc/allocinfo from 6.10 on, and until then /proc/vmallocinfo and slabtop for the parts that have a name; modules that \
              were loaded since it began are the first suspects (drivers of networks, graphics and storage, security agents)",
-        ),
+        )
+        .when("where nobody is named", |look, _| !look.has(&signal::KERNEL_PAGES)),
         Step::advice("start the host anew to get it back meanwhile, and watch how fast it comes again: nothing in user space frees it")
             .when("where it grows", |look, _| growth(look).is_some_and(|growth| growth >= 0.01)),
     ],
@@ -250,10 +261,58 @@ fn by_programs(case: &Case<'_>) -> Option<Verdict> {
     )
 }
 
+/// Title and meaning where it is known who has it.
+const PLACE: (&str, &str) = (
+    "A part of the kernel holds much memory",
+    "One place in the kernel's source has much memory that it got page by page, apart from page cache and memory of programs. Where it grows and gives \
+     nothing back, it is a leak.",
+);
+
+/// What one place in the kernel's source has got page by page, where `/proc/allocinfo` says so, of all memory, or of all that was given out so where
+/// that is not known. `None`: it is not known, or no place has much.
+fn by_places(case: &Case<'_>) -> Option<Verdict> {
+    const SOURCE: &str = "import allocinfo";
+    let look = case.look;
+    let places = look.each_level(&signal::KERNEL_PAGES).into_iter();
+    let (labels, bytes) =
+        places.max_by(|(_, a), (_, b)| a.most().unwrap_or(0.0).total_cmp(&b.most().unwrap_or(0.0)))?;
+    let all = if look.has(&signal::MEM_TOTAL) { &signal::MEM_TOTAL } else { &signal::KERNEL_PAGES_ALL };
+    let of_all =
+        case.clause("pages of one place in the kernel's source, of all", SOURCE, bytes.share_of(&look.level(all)));
+    let much = case.clause("pages of one place in the kernel's source, bytes", SOURCE, bytes);
+    let symptom = case.standing(&[&of_all, &much]);
+    let hits = symptom.hits.clone();
+    let named = |name: &str| label(labels, name).unwrap_or_default();
+    let ends = look.each_ends(&signal::KERNEL_PAGES).into_iter().find(|(one, ..)| *one == labels);
+    let grown = ends.map(|(_, first, last)| last - first).filter(|grown| *grown > 0.0);
+    case.where_it_holds(symptom, |draft| {
+        draft.other = Some(PLACE);
+        draft.confidence = Some(Confidence::Low);
+        draft.summary = format!(
+            "{} in {} has {} that it got page by page, {} of {}.",
+            named("function"),
+            named("file"),
+            much.value(&hits, case.windows()).map_or_else(|| "much".to_owned(), words::bytes),
+            words::percent(of_all.value(&hits, case.windows()).unwrap_or(0.0)),
+            if look.has(&signal::MEM_TOTAL) { "the memory" } else { "all pages that the table has" },
+        );
+        match grown {
+            Some(grown) => {
+                draft.summary.push_str(&format!(" It grew by {} between the readings.", words::bytes(grown)));
+            }
+            None => {
+                let why = "that takes two readings some time apart to see".to_owned();
+                draft.missing.push(Missing { what: "whether it grows".to_owned(), why });
+            }
+        }
+    })
+}
+
 fn judge(case: &Case<'_>) -> Verdict {
     let look = case.look;
     let windows = case.windows();
-    if let Some(verdict) = by_promises(case).or_else(|| by_lists(case)).or_else(|| by_programs(case)) {
+    let by_part = by_places(case).or_else(|| by_promises(case)).or_else(|| by_lists(case));
+    if let Some(verdict) = by_part.or_else(|| by_programs(case)) {
         return verdict;
     }
     let rest = rest(look);

@@ -1112,6 +1112,48 @@ fn memory_beyond_all_that_programs_were_promised_is_in_no_account() {
     assert!(found(&ask(&imported(Kind::Proc, &kmem("72.5"))), "kernel-memory-leak").is_none());
 }
 
+#[test]
+fn a_place_in_the_kernels_source_that_has_much_page_by_page_is_named() {
+    let allocinfo = |bytes: u64| {
+        imported(
+            Kind::Proc,
+            &format!(
+                "# sort -g /proc/allocinfo | tail\n   114294784   595285 fs/dcache.c:1681 func:__d_alloc\n  9334530048  2278938 mm/readahead.c:186 \
+                 func:ractl_alloc_folio\n  {bytes}   412215 drivers/net/ethernet/intel/ice/ice_txrx.c:681 [ice] func:ice_alloc_mapped_page\n"
+            ),
+        )
+    };
+    let leak = must_find(&allocinfo(3_341_238_272), "kernel-memory-leak");
+    assert!(leak.summary.starts_with("ice_alloc_mapped_page in drivers/net/ethernet/intel/ice/ice_txrx.c has 3.1 GiB"));
+    assert!(leak.summary.contains("26 % of all pages that the table has"), "{}", leak.summary);
+    assert_eq!(leak.confidence, Confidence::Low);
+    // Less than a gibibyte, or little beside the rest of memory.
+    must_not_decide(&allocinfo(941_238_272), "kernel-memory-leak");
+    let with_memory = |total: u64| {
+        let (table, memory) = (Kind::Proc, format!("MemTotal: {total} kB\nMemFree: 100000 kB\n"));
+        let assumed = Assumed::default();
+        let text = format!("{memory}  3341238272   412215 drivers/net/x.c:681 [x] func:x_alloc\n");
+        merge(vec![("proc.txt".to_owned(), parse(table, &text, &assumed).expect("a listing"))], &assumed)
+    };
+    let leak = must_find(&with_memory(16_000_000), "kernel-memory-leak");
+    assert!(leak.summary.contains("20 % of the memory."), "{}", leak.summary);
+    assert!(found(&ask(&with_memory(160_000_000)), "kernel-memory-leak").is_none());
+}
+
+#[test]
+fn a_place_in_the_kernels_source_that_has_ever_more_is_seen_to_grow() {
+    let table = |hour: u32, bytes: u64| {
+        format!(
+            "2025-05-01 1{hour}:00:00\n  9334530048  2278938 mm/readahead.c:186 func:ractl_alloc_folio\n  {bytes}   412215 drivers/net/x.c:681 [x] \
+             func:x_alloc\n"
+        )
+    };
+    let text = table(0, 2_147_483_648) + &table(1, 3_221_225_472);
+    let leak = must_find(&imported(Kind::Proc, &text), "kernel-memory-leak");
+    assert!(leak.summary.ends_with("It grew by 1 GiB between the readings."), "{}", leak.summary);
+    assert!(leak.missing.iter().all(|missing| missing.what != "whether it grows"));
+}
+
 /// What was counted in all, from one reading of `/proc/vmstat` or between two whose time nobody said.
 #[test]
 fn totals_tell_what_came_back_from_swap_and_what_was_read_again() {
