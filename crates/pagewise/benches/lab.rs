@@ -138,21 +138,28 @@ fn spread(values: &[f64]) -> Result<[f64; 3], String> {
     Ok([middle, low, high])
 }
 
-/// Seconds of a whole `lab boot`, and of them those of the agent.
-fn pagewise(cache: &Path) -> Result<(f64, f64), String> {
-    let script = "read up rest < /proc/uptime; echo up $up; dmesg | grep 'starting script' | tail -1";
-    let since = Instant::now();
+/// What a script prints in a guest of `lab boot`.
+fn in_guest(cache: &Path, options: &[&str], script: &str) -> Result<String, String> {
     let run = Command::new(env!("CARGO_BIN_EXE_pagewise"))
-        .args(["lab", "boot", KERNEL, "--memory", "1G", "--", "sh", "-c", script])
+        .args(["lab", "boot", KERNEL, "--memory", "1G"])
+        .args(options)
+        .args(["--", "sh", "-c", script])
         .env("PAGEWISE_CACHE_DIR", cache)
         .stdin(Stdio::null())
         .output()
         .map_err(|error| error.to_string())?;
-    let seconds = since.elapsed().as_secs_f64();
-    let out = String::from_utf8_lossy(&run.stdout);
     if !run.status.success() {
         return Err(format!("lab boot: {}", String::from_utf8_lossy(&run.stderr)));
     }
+    Ok(String::from_utf8_lossy(&run.stdout).into_owned())
+}
+
+/// Seconds of a whole `lab boot`, and of them those of the agent.
+fn pagewise(cache: &Path) -> Result<(f64, f64), String> {
+    let script = "read up rest < /proc/uptime; echo up $up; dmesg | grep 'starting script' | tail -1";
+    let since = Instant::now();
+    let out = in_guest(cache, &[], script)?;
+    let seconds = since.elapsed().as_secs_f64();
     let number = |text: &str| text.trim().parse::<f64>().ok();
     let up = out.lines().find_map(|line| number(line.strip_prefix("up ")?));
     let script = out.lines().find_map(|line| number(line.strip_prefix('[')?.split(']').next()?));
@@ -167,18 +174,10 @@ fn copies(cache: &Path, options: &[&str]) -> Result<f64, String> {
         "head -c 1 /dev/zero | tail -c 1 >/dev/null; read from rest </proc/uptime; head -c {COPIED}M /dev/zero | tail -c 1 >/dev/null; \
          read to rest </proc/uptime; echo copied $from $to"
     );
-    let run = Command::new(env!("CARGO_BIN_EXE_pagewise"))
-        .args(["lab", "boot", KERNEL, "--memory", "1G"])
-        .args(options)
-        .args(["--", "sh", "-c", &script])
-        .env("PAGEWISE_CACHE_DIR", cache)
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|error| error.to_string())?;
-    let out = String::from_utf8_lossy(&run.stdout);
+    let out = in_guest(cache, options, &script)?;
     let times = out.lines().find_map(|line| line.strip_prefix("copied ")?.split_once(' '));
     let seconds = times.and_then(|(from, to)| Some(to.trim().parse::<f64>().ok()? - from.parse::<f64>().ok()?));
-    seconds.ok_or_else(|| format!("lab boot: {}", String::from_utf8_lossy(&run.stderr)))
+    seconds.ok_or(format!("no times in: {out}"))
 }
 
 /// Seconds of virtme-ng's own start of a guest like ours.
