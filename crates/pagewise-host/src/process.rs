@@ -47,7 +47,7 @@ pub enum Output {
 /// How much of a command's output is kept.
 const KEPT_OUTPUT: usize = 256 << 10;
 
-/// How often a running job is looked at: often enough for the 10 Hz the memory measures promise.
+/// How often a running job is checked: often enough for the 10 Hz the memory measures promise.
 pub const WATCH_PERIOD: Duration = Duration::from_millis(95);
 
 /// How long a job may take to end after SIGTERM before it gets SIGKILL.

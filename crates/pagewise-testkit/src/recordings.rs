@@ -477,7 +477,7 @@ impl RecordingBuilder {
 
     /// Stalls were looked for, and there was none beside those that were added.
     #[must_use]
-    pub fn looked_for_stalls(mut self) -> Self {
+    pub fn stalls_recorded(mut self) -> Self {
         self.stalls.get_or_insert_default();
         self
     }

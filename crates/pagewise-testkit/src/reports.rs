@@ -9,7 +9,7 @@ use pagewise_core::experiment::order::{self, Order};
 use pagewise_core::experiment::plan::Plan;
 use pagewise_core::experiment::point::{Outcome, Point};
 use pagewise_core::experiment::stacks::{self, StackContrast};
-use pagewise_core::experiment::stopping::Look;
+use pagewise_core::experiment::stopping::InterimAnalysis;
 use pagewise_core::report::Report;
 use pagewise_core::report::arms::{Flames, flames};
 use pagewise_core::report::facts::HostFacts;
@@ -172,7 +172,7 @@ pub(crate) struct Stacked {
 }
 
 /// Stacks of a sort, where the plan keeps any, with a few functions of hostile names.
-pub(crate) fn stacked_cpus(plan: &Plan, order: &Order, points: &[Point], looks: &[Look]) -> Stacked {
+pub(crate) fn stacked_cpus(plan: &Plan, order: &Order, points: &[Point], analyses: &[InterimAnalysis]) -> Stacked {
     if !plan.recording.keeps_stacks() {
         return Stacked::default();
     }
@@ -184,8 +184,8 @@ pub(crate) fn stacked_cpus(plan: &Plan, order: &Order, points: &[Point], looks: 
         b: 0.02,
     }));
     let kept = stacked::kept(plan, order, points, &cpus, 3);
-    let contrasts = stacks::compare(plan, order, points, looks, &kept).expect("the plan's numbers can be used");
-    let counted = stacks::counted(plan, order, points, looks).expect("the plan's numbers can be used");
+    let contrasts = stacks::compare(plan, order, points, analyses, &kept).expect("the plan's numbers can be used");
+    let counted = stacks::counted(plan, order, points, analyses).expect("the plan's numbers can be used");
     Stacked { contrasts, flames: flames(plan, &kept, &counted) }
 }
 

@@ -182,7 +182,7 @@ fn failing() -> Report {
     for block in 2..plan.design.blocks {
         end_badly(&mut all, "on·high", block, Outcome::Failed, "exit status 1");
     }
-    looked_at(plan, &order, &all)
+    analysed(plan, &order, &all)
 }
 
 /// The seed's matrix with a few runs lost, on a host where each boot has a speed of its own: those claims need the mixed model.
@@ -243,7 +243,7 @@ primary = true
     report(plan, &order, &points, &[])
 }
 
-/// A sequential trial that ended before its last look.
+/// A sequential trial that ended before its last analysis.
 #[must_use]
 pub fn stopped() -> Report {
     stopped_by(&format!("{SWAP}[stopping]\nrule = \"obrien-fleming\"\n"))
@@ -254,27 +254,27 @@ fn stopped_by(text: &str) -> Report {
     let plan = plan(text);
     let order = order(&plan);
     let all = points(&order, |planned| if planned.cell == "on·high" { 111.0 } else { 95.0 });
-    looked_at(plan, &order, &all)
+    analysed(plan, &order, &all)
 }
 
-/// The report of a trial that is looked at as its plan says, until it ends.
-fn looked_at(plan: Plan, order: &Order, all: &[Point]) -> Report {
+/// The report of a trial that is analysed as its plan says, until it ends.
+fn analysed(plan: Plan, order: &Order, all: &[Point]) -> Report {
     let until = |blocks: u32| -> Vec<Point> {
         all.iter().filter(|point| point.planned.block.is_none_or(|block| block < blocks)).cloned().collect()
     };
-    let mut looks = Vec::new();
-    for blocks in plan.stopping.looks(plan.design.blocks) {
-        let look = stopping::look(&plan, order, &until(blocks), blocks, &looks);
-        let stop = look.stop;
-        looks.push(look);
+    let mut analyses = Vec::new();
+    for blocks in plan.stopping.interim_analyses(plan.design.blocks) {
+        let analysis = stopping::interim_analysis(&plan, order, &until(blocks), blocks, &analyses);
+        let stop = analysis.stop;
+        analyses.push(analysis);
         if stop {
-            return report(plan, order, &until(blocks), &looks);
+            return report(plan, order, &until(blocks), &analyses);
         }
     }
-    report(plan, order, all, &looks)
+    report(plan, order, all, &analyses)
 }
 
-/// The same without a planned end: looked at after every block.
+/// The same without a planned end: analysed after every block.
 #[must_use]
 pub fn open_ended() -> Report {
     let text = SWAP.replace("blocks = 10", "blocks = 40");
@@ -491,9 +491,9 @@ fn replace(points: &mut Vec<Point>, at: usize, reason: &str) {
     points.insert(at, first);
 }
 
-fn report(plan: Plan, order: &Order, points: &[Point], looks: &[stopping::Look]) -> Report {
-    let mut analysis = analyze(&plan, order, points, looks).expect("the plan's numbers can be used");
-    let cpus = stacked_cpus(&plan, order, points, looks);
+fn report(plan: Plan, order: &Order, points: &[Point], analyses: &[stopping::InterimAnalysis]) -> Report {
+    let mut analysis = analyze(&plan, order, points, analyses).expect("the plan's numbers can be used");
+    let cpus = stacked_cpus(&plan, order, points, analyses);
     for (comparison, contrast) in analysis.comparisons.iter_mut().zip(cpus.contrasts) {
         comparison.stacks = contrast;
     }

@@ -2,7 +2,7 @@
 //! one second. Run it on a quiet machine: timings beside other work mean nothing.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
-use pagewise_core::finding::{self, Look, signal};
+use pagewise_core::finding::{self, Observed, signal};
 use pagewise_core::recording::segment::{Column, Segment, TICKS};
 use pagewise_core::recording::tick::SourceRow;
 use pagewise_core::recording::{
@@ -14,7 +14,7 @@ use std::time::Instant;
 const SECONDS: u64 = 24 * 3600;
 const SERIES: usize = 1000;
 const BOUND: f64 = 1.0;
-const LOOKS: usize = 5;
+const RUNS: usize = 5;
 
 /// A day whose segments are packed as a file holds them, so that unpacking is a part of what is timed.
 struct Day {
@@ -98,21 +98,17 @@ fn main() {
     let day = day();
     let packed: usize = day.segments.iter().map(Vec::len).sum();
     let mut seconds: Vec<f64> = Vec::new();
-    for _ in 0..LOOKS {
+    for _ in 0..RUNS {
         let started = Instant::now();
-        let Ok(look) = Look::of(&day);
-        let diagnosis = finding::diagnose(&look, "a day");
+        let Ok(observed) = Observed::of(&day);
+        let diagnosis = finding::diagnose(&observed, "a day");
         seconds.push(started.elapsed().as_secs_f64());
-        assert_eq!(look.ticks, SECONDS);
+        assert_eq!(observed.ticks, SECONDS);
         assert!(!diagnosis.not_decided.is_empty());
     }
     seconds.sort_by(f64::total_cmp);
-    let median = seconds[LOOKS / 2];
+    let median = seconds[RUNS / 2];
     println!("a day at 1 Hz with {SERIES} series, {packed} bytes unpacked from zstd");
-    println!(
-        "look and all rules: {median:.3} s (from {:.3} to {:.3}), bound {BOUND} s",
-        seconds[0],
-        seconds[LOOKS - 1]
-    );
+    println!("look and all rules: {median:.3} s (from {:.3} to {:.3}), bound {BOUND} s", seconds[0], seconds[RUNS - 1]);
     assert!(median <= BOUND, "over the bound");
 }

@@ -68,7 +68,7 @@ fn measure() -> Result<bool, String> {
         temporary: std::env::temp_dir(),
     };
     let file = folder.path().join("a.pgw");
-    let ((ours, bare, times), shown) = runner.during(load, SECONDS + 10, || look(&file))?;
+    let ((ours, bare, times), shown) = runner.during(load, SECONDS + 10, || one_recording(&file))?;
     let full = times.busy_share().unwrap_or(0.0) + times.steal_share();
     if let Some(proof) = shown.iter().find(|proof| !proof.holds) {
         return Err(format!("the load was too light: {} {:?}, not {}", proof.what, proof.value, proof.wanted));
@@ -108,7 +108,7 @@ impl Drop for Ended {
 }
 
 /// Records, with the bare loop beside it. Gives the lateness of both and where the CPUs' time went meanwhile.
-fn look(file: &Path) -> Result<(Lateness, Lateness, CpuTimes), String> {
+fn one_recording(file: &Path) -> Result<(Lateness, Lateness, CpuTimes), String> {
     let root = Root::live();
     let own = std::env::current_exe().map_err(|error| error.to_string())?;
     let before = cpu::read(&root).map_err(|error| error.to_string())?;

@@ -7,7 +7,7 @@ use pagewise_core::experiment::analysis::{AnalysisError, Comparison, Conclusion,
 use pagewise_core::experiment::plan::lint;
 use pagewise_core::experiment::point::Point;
 use pagewise_core::experiment::stacks::{self, StackContrast};
-use pagewise_core::experiment::stopping::Look;
+use pagewise_core::experiment::stopping::InterimAnalysis;
 use pagewise_core::report::arms::{self, Flames};
 use pagewise_core::report::{self, Report, Style, study};
 use pagewise_host::store::bundle::Bundle;
@@ -27,11 +27,11 @@ pub(crate) fn found(bundle: &Bundle) -> Result<Report, Failure> {
     let points = bundle.points()?;
     let mut frozen = bundle.frozen().clone();
     let plan = bundle.plan();
-    let looks = bundle.looks()?;
+    let analyses = bundle.interim_analyses()?;
     let unusable = |error: AnalysisError| Failure::Usage(anyhow!(error));
-    let cpus = Cpus::of(bundle, &points, &looks).map_err(unusable)?;
+    let cpus = Cpus::of(bundle, &points, &analyses).map_err(unusable)?;
     let ended = bundle.ended()?;
-    let mut analysis = analyze_ended(plan, &frozen.order, &points, &looks, ended.as_ref()).map_err(unusable)?;
+    let mut analysis = analyze_ended(plan, &frozen.order, &points, &analyses, ended.as_ref()).map_err(unusable)?;
     for (comparison, contrast) in analysis.comparisons.iter_mut().zip(cpus.contrasts) {
         comparison.stacks = contrast;
     }
@@ -60,14 +60,14 @@ struct Cpus {
 }
 
 impl Cpus {
-    fn of(bundle: &Bundle, points: &[Point], looks: &[Look]) -> Result<Cpus, AnalysisError> {
+    fn of(bundle: &Bundle, points: &[Point], analyses: &[InterimAnalysis]) -> Result<Cpus, AnalysisError> {
         let (plan, order) = (bundle.plan(), &bundle.frozen().order);
         if !plan.recording.keeps_stacks() {
             return Ok(Cpus::default());
         }
-        let counted = stacks::counted(plan, order, points, looks)?;
+        let counted = stacks::counted(plan, order, points, analyses)?;
         let kept = trial::stacks::kept(bundle, &counted);
-        let contrasts = stacks::compare(plan, order, points, looks, &kept)?;
+        let contrasts = stacks::compare(plan, order, points, analyses, &kept)?;
         Ok(Cpus { contrasts, flames: arms::flames(plan, &kept, &counted) })
     }
 }

@@ -5,7 +5,7 @@
 alpha <- 0.05
 counted <- 8 # blocks that count
 planned <- 8 # blocks of the order
-sequential <- FALSE # alpha was spent over looks
+sequential <- FALSE # alpha was spent over analyses
 
 points <- data.frame(
   `block` = c(1, 1, 1, 1, 1, 1, 1, 2,

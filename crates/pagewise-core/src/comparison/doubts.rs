@@ -1,7 +1,7 @@
 //! What gives reason to doubt samples, wherever they come from: for each warning that a trial and a table share, one rule and one
 //! text.
 //!
-//! A run is looked at as its distance from the mean of its cell (the runs that differ by chance alone), on logarithms where the
+//! A run is taken as its distance from the mean of its cell (the runs that differ by chance alone), on logarithms where the
 //! values have such, in the order the runs were made. Whoever calls says how its runs are named.
 
 use super::estimate::Design;
@@ -13,8 +13,8 @@ use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 use std::collections::BTreeMap;
 
-/// What is looked for in every comparison; a stricter level keeps false alarms rare.
-pub(crate) const LOOKED_FOR_EVERY_TIME: f64 = 0.01;
+/// Level of what is tested in every comparison; a stricter level keeps false alarms rare.
+pub(crate) const LEVEL_OF_DOUBTS: f64 = 0.01;
 
 /// Streams 0 and 1 and the next few draw orders and resamples; the change points have the next.
 pub(crate) const DIP_STREAM: u64 = 1 << 32;
@@ -55,7 +55,7 @@ pub(crate) fn drift(residuals: &[(f64, f64)], is_log: bool, design: Design) -> O
     }
     let taken = evenly(residuals);
     let p = trend::mann_kendall_p(&taken.iter().map(|(_, residual)| *residual).collect::<Vec<f64>>());
-    if p > LOOKED_FOR_EVERY_TIME {
+    if p > LEVEL_OF_DOUBTS {
         return None;
     }
     let (first, last) = (residuals.first()?.0, residuals.last()?.0);
@@ -129,7 +129,7 @@ pub(crate) fn bimodal<'c>(
         let values = evenly(&values);
         let Some(dip) = dip::dip(&values) else { continue };
         let p = dip::p_value(dip, values.len(), &mut rng);
-        if p <= LOOKED_FOR_EVERY_TIME {
+        if p <= LEVEL_OF_DOUBTS {
             told.push(format!("`{cell}` (p = {})", p_value(p)));
             apart.extend(told_apart_by(at).map(|column| format!("those of `{cell}` by {column}")));
         }

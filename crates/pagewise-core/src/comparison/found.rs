@@ -121,13 +121,13 @@ pub struct Comparison {
     pub effect: Option<Effect>,
     /// Why there is no estimate.
     pub no_effect_because: Option<String>,
-    /// The level at which it is judged: alpha, shared with the other primary comparisons, by a spending rule the look's.
+    /// The level at which it is judged: alpha, shared with the other primary comparisons, by a spending rule the analysis's.
     pub level: f64,
-    /// Level of the test of failures in a trial with several looks, where it is another one: failures are counted over all runs,
+    /// Level of the test of failures in a trial with several analyses, where it is another one: failures are counted over all runs,
     /// also those of blocks that the estimate has lost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub level_of_failures: Option<f64>,
-    /// Holm's adjusted p over the primary comparisons. `None` for others, and in a trial that was looked at before its end.
+    /// Holm's adjusted p over the primary comparisons. `None` for others, and in a trial that was analysed before its end.
     pub holm_p: Option<f64>,
     /// The conclusion.
     pub conclusion: Conclusion,
@@ -203,7 +203,7 @@ pub struct Effect {
     pub standard_error: f64,
     /// Degrees of freedom.
     pub df: f64,
-    /// Two-sided p of the t test; in an open-ended trial one over the evidence, at most 1: a p that holds at every look.
+    /// Two-sided p of the t test; in an open-ended trial one over the evidence, at most 1: a p that holds at every analysis.
     pub p: f64,
     /// How many times likelier the t statistics seen so far have become if there is an effect. `None` but in an open-ended
     /// trial.

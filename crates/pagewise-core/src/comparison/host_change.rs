@@ -4,7 +4,7 @@
 //! (`docs/method/change-points.md`), so that a trial without a change is told of one as rarely as of anything else that is looked
 //! for in every trial.
 
-use super::doubts::{DIP_STREAM, FEWEST, LOOKED_FOR_EVERY_TIME, warning};
+use super::doubts::{DIP_STREAM, FEWEST, LEVEL_OF_DOUBTS, warning};
 use super::found::Warning;
 use crate::stats::change_points::{self, Change};
 use crate::stats::e_divisive::{self, Search};
@@ -52,7 +52,7 @@ pub(crate) fn told(residuals: &[f64], seed: u64) -> Option<Warning> {
     let others = if places.len() > 1 { format!("; the largest of {} changes", places.len()) } else { String::new() };
     let text = format!(
         "The host changed at once: from good run {} on, runs of the same cell {what} (E-divisive, p = {:.3} in a test at \
-         {LOOKED_FOR_EVERY_TIME}{others}).",
+         {LEVEL_OF_DOUBTS}{others}).",
         places[largest] + 1,
         p[largest]
     );
@@ -72,7 +72,7 @@ fn tested(residuals: &[f64], seed: u64) -> (Vec<usize>, Vec<f64>) {
     let groups: Vec<f64> = residuals.chunks_exact(each).filter_map(summary::mean).collect();
     let mut rng = ChaCha20Rng::seed_from_u64(seed);
     rng.set_stream(STREAM);
-    let search = Search { fewest: FEWEST, level: LOOKED_FOR_EVERY_TIME, orders: ORDERS };
+    let search = Search { fewest: FEWEST, level: LEVEL_OF_DOUBTS, orders: ORDERS };
     let found = e_divisive::changes(&groups, &search, &mut rng);
     found.iter().map(|change| (change.at * each, change.p)).unzip()
 }

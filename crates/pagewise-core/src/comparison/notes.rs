@@ -149,7 +149,7 @@ fn levels_not_used(table: &Table, question: &Question) -> Vec<Note> {
     notes
 }
 
-/// Counters that were looked at and have no line in the list.
+/// Counters that were compared and have no line in the list.
 fn counters_without_spread(table: &Table, cells: &[Cell], comparisons: &[Comparison]) -> Option<Note> {
     let still = counters::without_spread(table, cells, comparisons);
     let value = |value: Option<f64>| value.map_or_else(|| "none".to_owned(), number);

@@ -204,7 +204,7 @@ impl Table {
         let mut table = columns.finish(&header);
         table.recognised.comments = opened.comments;
         table.has_levels(question, file)?;
-        table.look_at_spelling(question);
+        table.check_spelling(question);
         Ok(table)
     }
 
@@ -247,7 +247,7 @@ impl Table {
     }
 
     /// Levels that nobody compares, and levels that may be one.
-    fn look_at_spelling(&mut self, question: &Question) {
+    fn check_spelling(&mut self, question: &Question) {
         for factor in &self.factors {
             let of_factor = question.contrasts.iter().filter(|contrast| contrast.factor == factor.name);
             let compared: Vec<&str> = of_factor.flat_map(|c| [c.a.as_str(), c.b.as_str()]).collect();

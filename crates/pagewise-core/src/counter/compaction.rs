@@ -1,20 +1,20 @@
-//! Compaction: pages looked at and moved to make room for huge pages.
+//! Compaction: pages scanned and moved to make room for huge pages.
 
 use super::prelude::*;
 
 catalogue! {
-    /// Pages compaction looked at to move.
+    /// Pages compaction scanned to move.
     COMPACT_MIGRATE = Quantity::total("vmstat", &[Is("compact_migrate_scanned")], Pages)
         .since("3.8 (include/linux/vm_event_item.h)")
         .line(Panel::Compaction, "compact_migrate", "to move", PagesPerSecond);
-    /// Pages compaction looked at to move to.
+    /// Pages compaction scanned to move to.
     COMPACT_FREE = Quantity::total("vmstat", &[Is("compact_free_scanned")], Pages)
         .since("3.8 (include/linux/vm_event_item.h)")
         .line(Panel::Compaction, "compact_free", "to move to", PagesPerSecond);
-    /// Pages compaction looked at: to move, and to move to.
+    /// Pages compaction scanned: to move, and to move to.
     COMPACT_SCANNED = Quantity::total("vmstat", &[Is("compact_migrate_scanned"), Is("compact_free_scanned")], Pages)
         .since("3.8 (include/linux/vm_event_item.h)");
-    /// Pages kcompactd looked at.
+    /// Pages kcompactd scanned.
     COMPACT_DAEMON_SCANNED = Quantity::total(
         "vmstat",
         &[Is("compact_daemon_migrate_scanned"), Is("compact_daemon_free_scanned")],

@@ -29,6 +29,8 @@ catalogue! {
     CGROUP_USAGE = Quantity::level("cgroup_memory", &[Is("current")], InBytes).each().formerly(&[of_v1(&[Is("usage_in_bytes")])]);
     /// The limit of a control group; absent where it has none.
     CGROUP_LIMIT = Quantity::level("cgroup_memory", &[Is("max")], InBytes).each().formerly(&[of_v1(&[Is("limit_in_bytes")])]);
+    /// The least of the limits of a control group and of those above it, as its `memory.stat` has it (version 1).
+    CGROUP_LEAST_LIMIT = Quantity::level("cgroup_stat", &[Is("hierarchical_memory_limit")], InBytes).each();
     /// Control groups that have a memory limit, wherever they are in the hierarchy.
     CGROUPS_LIMITED = Quantity::level("cgroup_memory", &[Is("limited_groups")], Count);
     /// Those of them that are not recorded: there are too many, or they were not found yet.
@@ -37,6 +39,8 @@ catalogue! {
     CGROUP_OOM = Quantity::total("cgroup_events", &[Is("oom_kill")], Count).each();
     /// Time in which every task of a control group waited for memory.
     CGROUP_FULL = Quantity::total("cgroup_pressure", &[Is("full_total")], Microseconds).each();
+    /// Memory of a container as `docker stats` prints it: without the page cache that was used once.
+    CONTAINER_USED = Quantity::level(IMPORT, &[Is("container_used")], InBytes).each();
     /// Page cache and shared memory of a control group, with those below it.
     CGROUP_FILE = Quantity::level("cgroup_stat", &[Is("file")], InBytes).each().formerly(&[of_v1(&[Is("total_cache")])]);
     /// Shared memory of a control group.

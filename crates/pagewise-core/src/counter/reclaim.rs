@@ -1,6 +1,6 @@
-//! Reclaim: pages looked at, pages freed, and pages that came back soon after.
+//! Reclaim: pages scanned, pages freed, and pages that came back soon after.
 //!
-//! Who looked and who freed is counted for kswapd and for the tasks that allocate apart. Until 4.7 each had a name per zone;
+//! Who scanned and who freed is counted for kswapd and for the tasks that allocate apart. Until 4.7 each had a name per zone;
 //! 4.8 moved the lists of pages from zones to nodes, and the names with them (`include/linux/vm_event_item.h`). Until 3.3
 //! `pgsteal_ZONE` was what all reclaim freed and `kswapd_steal` the part of kswapd, so that what direct reclaim freed is
 //! their difference; 3.4 gave both a name (`mm/vmstat.c`; Red Hat's 2.6.32 is older than that).
@@ -17,14 +17,14 @@ const PER_ZONE: &str = "to 4.7 (include/linux/vm_event_item.h)";
 const SINCE_4_8: &str = "4.8 (include/linux/vm_event_item.h)";
 
 catalogue! {
-    /// Pages kswapd looked at.
+    /// Pages kswapd scanned.
     SCAN_KSWAPD = Quantity::total("vmstat", &[Is("pgscan_kswapd")], Pages)
         .since(SINCE_4_8)
         .formerly(&[Form { of: &[PerZone("pgscan_kswapd")], less: &[], kernels: PER_ZONE }])
         .printed(&[Printed::sum(&[(IMPORT, "pgscank_per_second")])])
         .line(Panel::Reclaim, "scan_kswapd", "scanned by kswapd", PagesPerSecond)
         .column("kswp", 4);
-    /// Pages allocations looked at.
+    /// Pages allocations scanned.
     SCAN_DIRECT = Quantity::total("vmstat", &[Is("pgscan_direct")], Pages)
         .since(SINCE_4_8)
         .formerly(&[Form { of: &[PerZone("pgscan_direct")], less: &[], kernels: PER_ZONE }])
@@ -70,7 +70,7 @@ catalogue! {
     STEAL_ANON = Quantity::total("vmstat", &[Is("pgsteal_anon")], Pages).since("5.8 (include/linux/vm_event_item.h)");
     /// Times kswapd began to reclaim.
     KSWAPD_RUNS = Quantity::total("vmstat", &[Is("pageoutrun")], Count);
-    /// Pages that reclaim looked at (pgscan_kswapd and pgscan_direct).
+    /// Pages that reclaim scanned (pgscan_kswapd and pgscan_direct).
     SCANNED = Quantity::total(
         "vmstat",
         &[Is("pgscan_kswapd"), Is("pgscan_direct"), Is("pgscan_khugepaged"), Is("pgscan_proactive")],
@@ -95,9 +95,9 @@ catalogue! {
         Form { of: &[PerZone("pgsteal")], less: &[], kernels: UNTIL_3_3 },
     ])
     .measure("pages_reclaimed");
-    /// Anonymous pages reclaim looked at.
+    /// Anonymous pages reclaim scanned.
     SCAN_ANON = Quantity::total("vmstat", &[Is("pgscan_anon")], Pages).since("5.8 (include/linux/vm_event_item.h)");
-    /// Pages of files reclaim looked at.
+    /// Pages of files reclaim scanned.
     SCAN_FILE = Quantity::total("vmstat", &[Is("pgscan_file")], Pages).since("5.8 (include/linux/vm_event_item.h)");
     /// kswapd was woken again right after it had reached the low watermark.
     LOW_HIT_QUICKLY = Quantity::total("vmstat", &[Is("kswapd_low_wmark_hit_quickly")], Count);
@@ -124,7 +124,7 @@ catalogue! {
     ZONE_RECLAIM_FAILED = Quantity::total("vmstat", &[Is("zone_reclaim_failed")], Count);
     /// Pages freed a second by whoever reclaims, as another tool wrote it down.
     IMPORTED_STEAL = Quantity::level(IMPORT, &[Is("pgsteal_per_second")], PageHundredths);
-    /// The part of the pages looked at that was freed, as another tool worked it out.
+    /// The part of the pages scanned that was freed, as another tool worked it out.
     IMPORTED_EFFICIENCY = Quantity::level(IMPORT, &[Is("reclaim_efficiency_percent")], PercentHundredths);
     /// Unlocked pages left on the list of unevictable ones.
     UNEVICTABLE_STRANDED = Quantity::total("vmstat", &[Is("unevictable_pgs_stranded")], Pages);

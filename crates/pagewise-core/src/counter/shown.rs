@@ -31,13 +31,13 @@ pub enum Panel {
     Memory,
     /// Who waits for what.
     Pressure,
-    /// Pages looked at and freed.
+    /// Pages scanned and freed.
     Reclaim,
     /// Allocations that had to wait, counted.
     Stalls,
     /// The same, timed.
     Stalled,
-    /// Pages looked at and moved.
+    /// Pages scanned and moved.
     Compaction,
     /// Page faults.
     Faults,

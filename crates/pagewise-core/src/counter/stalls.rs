@@ -44,7 +44,7 @@ catalogue! {
     FAILED_ATOMIC = Quantity::total(IMPORT, &[Is("failed_atomic")], Count);
     /// Allocations that the limit of a control group refused, as the kernel's log tells them.
     FAILED_IN_GROUP = Quantity::total(IMPORT, &[Is("failed_in_group")], Count);
-    /// Whether the kernel had found nothing to free on a host as a whole, however often it looked, as its log tells it (`all_unreclaimable? yes`, to 4.20).
+    /// Whether the kernel had found nothing to free on a host as a whole, however often it scanned, as its log tells it (`all_unreclaimable? yes`, to 4.20).
     NOTHING_TO_FREE = Quantity::level(IMPORT, &[Is("nothing_to_free")], Count);
     /// Allocations of larger blocks that failed, by order.
     FAILED_LARGE = Quantity::total(IMPORT, &[Is("failed_large")], Count).each();

@@ -1,4 +1,4 @@
-//! From plan, order and points to what a trial found: every contrast in every cell it is looked at, with intervals that share
+//! From plan, order and points to what a trial found: every contrast in every cell it is compared in, with intervals that share
 //! alpha the way the plan's claims do. Everything a report says about a trial is computed here, once. A trial of two levels, a
 //! live proof among them, is one contrast in one cell.
 //!
@@ -32,7 +32,7 @@ use super::order::Order;
 use super::plan::cells::{Cell, cells};
 use super::plan::{Metric, OrderKind, Plan, StoppingRule};
 use super::point::{Outcome, Point};
-use super::stopping::{self, Look};
+use super::stopping::{self, InterimAnalysis};
 use crate::stats::confidence_sequence::ConfidenceSequence;
 use crate::stats::{holm, simultaneous};
 use crate::unit::Fraction;
@@ -43,7 +43,7 @@ use std::collections::BTreeMap;
 use values::Values;
 
 /// Identifies an analysis in JSON.
-pub const SCHEMA: &str = "pagewise.analysis/2";
+pub const SCHEMA: &str = "pagewise.analysis/3";
 
 /// Raised when a method changes, so that an old bundle can be told from a changed analysis. 2: trials of two levels and matrices
 /// are analysed in one way.
@@ -76,13 +76,14 @@ pub struct Analysis {
     /// Why a live proof ended before its plan did; its complete pairs are what is analysed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_early: Option<Ended>,
-    /// The looks that were taken, by a spending rule or after every block of an open-ended trial.
-    pub looks: Vec<Look>,
+    /// The analyses that were made, by a spending rule or after every block of an open-ended trial.
+    #[serde(alias = "looks")]
+    pub interim_analyses: Vec<InterimAnalysis>,
     /// What was compared; the first is what the trial is for.
     pub metrics: Vec<JudgedMetric>,
     /// Every cell with what its runs gave.
     pub cells: Vec<CellSummary>,
-    /// Every contrast, in every combination of levels it is looked at, for every metric.
+    /// Every contrast, in every combination of levels it is compared in, for every metric.
     pub comparisons: Vec<Comparison>,
     /// What one run left to the next, on the first metric. Only of Williams squares, and where the runs tell it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -94,7 +95,7 @@ pub struct Analysis {
 }
 
 /// The confidence sequence of an open-ended trial: intervals that hold after every block at once, so that the trial may be
-/// looked at after each of them and may end at any.
+/// analysed after each of them and may end at any.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Sequence {
     /// At how many blocks its intervals are as short as they can be.
@@ -261,14 +262,19 @@ fn margin_of(metric: &Metric) -> Result<f64, AnalysisError> {
     Err(bad(format!("'{}' is not between 0% and 100%; write it like 2%", metric.smallest_effect)))
 }
 
-/// Analyses the points of a trial. The order of `points` in the slice does not matter. `looks` are those that were taken: in a
-/// sequential trial only blocks before the last of them count, and intervals are the repeated ones of that look, or those of the
+/// Analyses the points of a trial. The order of `points` in the slice does not matter. `analyses` are those that were made: in a
+/// sequential trial only blocks before the last of them count, and intervals are the repeated ones of that analysis, or those of the
 /// confidence sequence.
 ///
 /// # Errors
 /// When the plan's margin, alpha or policies cannot be used. Too little data is not an error but a verdict.
-pub fn analyze(plan: &Plan, order: &Order, points: &[Point], looks: &[Look]) -> Result<Analysis, AnalysisError> {
-    analyze_ended(plan, order, points, looks, None)
+pub fn analyze(
+    plan: &Plan,
+    order: &Order,
+    points: &[Point],
+    analyses: &[InterimAnalysis],
+) -> Result<Analysis, AnalysisError> {
+    analyze_ended(plan, order, points, analyses, None)
 }
 
 /// [`analyze`] of a live proof that may have ended before its plan did.
@@ -279,14 +285,14 @@ pub fn analyze_ended(
     plan: &Plan,
     order: &Order,
     points: &[Point],
-    looks: &[Look],
+    analyses: &[InterimAnalysis],
     ended: Option<&Ended>,
 ) -> Result<Analysis, AnalysisError> {
     let declared = Declared { ended, ..Declared::of(plan, order, points)? };
-    let until = looks.last().map(|look| look.blocks).filter(|_| plan.stopping.rule != StoppingRule::Fixed);
+    let until = analyses.last().map(|analysis| analysis.blocks).filter(|_| plan.stopping.rule != StoppingRule::Fixed);
     let values = Values::of(&declared, points, until);
     let mut comparisons = compare::all(&declared, &values);
-    share_alpha(&declared, looks, &mut comparisons);
+    share_alpha(&declared, analyses, &mut comparisons);
     let carry_over = carry_over::of(&declared, &values);
     let warnings = warnings::all(&declared, &values, &comparisons, carry_over.as_ref());
     let comparisons: Vec<Comparison> = comparisons
@@ -310,7 +316,7 @@ pub fn analyze_ended(
             .sequence
             .map(|tuned| Sequence { shortest_at: plan.shortest_at(), effect_variance: tuned.effect_variance }),
         ended_early: ended.cloned(),
-        looks: looks.to_vec(),
+        interim_analyses: analyses.to_vec(),
         warnings,
         carry_over,
         cells: values.summaries(&declared),
@@ -321,15 +327,15 @@ pub fn analyze_ended(
 }
 
 /// Sets the level of every comparison. Primary comparisons on the first metric share alpha: with a fixed number of blocks so
-/// that intervals and Holm's decisions agree, at a look by equal parts of what the look may spend, in an open-ended trial by
+/// that intervals and Holm's decisions agree, at an analysis by equal parts of what the analysis may spend, in an open-ended trial by
 /// equal parts of alpha. All others stand alone.
-fn share_alpha(declared: &Declared<'_>, looks: &[Look], comparisons: &mut [compare::Estimated]) {
+fn share_alpha(declared: &Declared<'_>, analyses: &[InterimAnalysis], comparisons: &mut [compare::Estimated]) {
     let alpha = declared.plan.design.alpha;
     let primary: Vec<usize> =
         comparisons.iter().enumerate().filter(|(_, one)| one.asked.primary).map(|(index, _)| index).collect();
     if declared.plan.stopping.rule != StoppingRule::Fixed {
         for index in primary {
-            stopping::set_levels(declared, looks, &mut comparisons[index]);
+            stopping::set_levels(declared, analyses, &mut comparisons[index]);
         }
         return;
     }

@@ -455,7 +455,7 @@ pub struct Contrast {
     pub a: String,
     /// The level that is judged.
     pub b: String,
-    /// Factors whose levels are looked at one by one. Over all others the contrast is an average.
+    /// Factors whose levels are compared one by one. Over all others the contrast is an average.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by: Vec<String>,
     /// How the contrast itself differs between two levels of another factor: "helps only when swap is on" is one.
@@ -486,11 +486,11 @@ pub enum StoppingRule {
     /// After the declared blocks; nothing is analysed before.
     #[default]
     Fixed,
-    /// Looks that spend alpha late: Lan and DeMets with a spending function like O'Brien and Fleming's.
+    /// Analyses that spend alpha late: Lan and DeMets with a spending function like O'Brien and Fleming's.
     ObrienFleming,
-    /// Looks that spend alpha evenly: Lan and DeMets with a spending function like Pocock's.
+    /// Analyses that spend alpha evenly: Lan and DeMets with a spending function like Pocock's.
     Pocock,
-    /// A look after every complete block, by a confidence sequence: for a comparison whose end nobody can plan. The trial ends
+    /// An analysis after every complete block, by a confidence sequence: for a comparison whose end nobody can plan. The trial ends
     /// when every primary comparison is decided, or after the blocks of the design.
     OpenEnded,
 }
@@ -515,10 +515,11 @@ pub struct Stopping {
     /// By which rule.
     #[serde(default)]
     pub rule: StoppingRule,
-    /// After how many complete blocks to look, rising; the last is `design.blocks`. Empty with a spending rule: at 40, 60, 80
-    /// and 100 % of the blocks. An open-ended comparison is looked at after every block and declares none.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub looks: Vec<u32>,
+    /// After how many complete blocks to analyse, rising; the last is `design.blocks`. Empty with a spending rule: at 40, 60, 80
+    /// and 100 % of the blocks. An open-ended comparison is analysed after every block and declares none.
+    // `looks` in plans of earlier versions.
+    #[serde(default, alias = "looks", skip_serializing_if = "Vec::is_empty")]
+    pub interim_analyses: Vec<u32>,
     /// With `open-ended`: at how many blocks intervals are to be as short as they can be. Half of `design.blocks` unless said
     /// otherwise; whatever it is, intervals hold at every number of blocks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -529,22 +530,22 @@ pub struct Stopping {
 }
 
 impl Stopping {
-    /// After how many complete blocks of `blocks` to look.
+    /// After how many complete blocks of `blocks` to analyse.
     #[must_use]
-    pub fn looks(&self, blocks: u32) -> Vec<u32> {
+    pub fn interim_analyses(&self, blocks: u32) -> Vec<u32> {
         match self.rule {
             StoppingRule::Fixed => return vec![blocks],
             StoppingRule::OpenEnded => return (super::order::FEWEST_PAIRS.min(blocks)..=blocks).collect(),
             StoppingRule::ObrienFleming | StoppingRule::Pocock => {}
         }
-        if !self.looks.is_empty() {
-            return self.looks.clone();
+        if !self.interim_analyses.is_empty() {
+            return self.interim_analyses.clone();
         }
-        let mut looks: Vec<u32> =
+        let mut analyses: Vec<u32> =
             [4, 6, 8, 10].iter().map(|tenths| (u64::from(blocks) * tenths).div_ceil(10) as u32).collect();
-        looks.retain(|look| *look >= super::order::FEWEST_PAIRS.min(blocks));
-        looks.dedup();
-        looks
+        analyses.retain(|analysis| *analysis >= super::order::FEWEST_PAIRS.min(blocks));
+        analyses.dedup();
+        analyses
     }
 }
 

@@ -1,9 +1,9 @@
-//! When a sequential trial may be looked at, and what a look decides.
+//! When a sequential trial is analysed before its end, and what an analysis decides.
 //!
-//! Looks are declared as numbers of complete blocks. Primary comparisons share alpha equally; each spends its part over the
-//! looks by the plan's spending function, and the trial stops when every one of them is decided. An open-ended trial is
-//! looked at after every complete block instead: its intervals are a confidence sequence, which allows for any number of
-//! looks and spends nothing. All of it is a function of the plan, the order and the points, so that a resumed trial has
+//! Analyses are declared as numbers of complete blocks. Primary comparisons share alpha equally; each spends its part over the
+//! analyses by the plan's spending function, and the trial stops when every one of them is decided. An open-ended trial is
+//! analysed after every complete block instead: its intervals are a confidence sequence, which allows for any number of
+//! analyses and spends nothing. All of it is a function of the plan, the order and the points, so that a resumed trial has
 //! spent what it had spent before.
 
 use super::analysis::{CountedValues as Values, Declared, Estimated, compare_all};
@@ -16,31 +16,31 @@ use crate::stats::spending::{self, Progress, Rule, Spending};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What was decided at a look.
+/// What was decided at an analysis.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Look {
-    /// Complete blocks at the look.
+pub struct InterimAnalysis {
+    /// Complete blocks at the analysis.
     pub blocks: u32,
-    /// Alpha of the whole trial that is spent with it. `None` in an open-ended trial, which spends none of it look by look.
+    /// Alpha of the whole trial that is spent with it. `None` in an open-ended trial, which spends none of it analysis by analysis.
     pub spent: Option<f64>,
     /// Every primary comparison.
-    pub comparisons: Vec<Looked>,
+    pub comparisons: Vec<InterimComparison>,
     /// Whether the trial ends here.
     pub stop: bool,
     /// Why, in words.
     pub because: String,
 }
 
-/// One primary comparison at a look.
+/// One primary comparison at an analysis.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Looked {
+pub struct InterimComparison {
     /// Its name.
     pub name: String,
-    /// The p at or below which the look decides.
+    /// The p at or below which the analysis decides.
     pub nominal_p: f64,
-    /// Its p, of the t test, or in an open-ended trial the one that holds at every look; `None` without an estimate.
+    /// Its p, of the t test, or in an open-ended trial the one that holds at every analysis; `None` without an estimate.
     pub p: Option<f64>,
-    /// The conclusion at this look's level.
+    /// The conclusion at this analysis's level.
     pub conclusion: Conclusion,
     /// The declared smallest effect can hardly be found any more.
     pub futile: bool,
@@ -56,16 +56,20 @@ pub fn spent_in_words(spent: f64, alpha: f64) -> String {
     format!("{} of {alpha} ({share} %)", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
-/// The blocks at which the next look is due: the latest declared look that is reached and not taken. `None` when there is none,
-/// or the plan looks only at the end.
+/// The blocks at which the next analysis is due: the latest declared analysis that is reached and not made. `None` when there is none,
+/// or the plan analyses only at the end.
 #[must_use]
-pub fn due(plan: &Plan, order: &Order, points: &[Point], taken: &[Look]) -> Option<u32> {
+pub fn due(plan: &Plan, order: &Order, points: &[Point], taken: &[InterimAnalysis]) -> Option<u32> {
     if plan.stopping.rule == StoppingRule::Fixed {
         return None;
     }
     let complete = complete_blocks(order, points);
-    let last = taken.iter().map(|look| look.blocks).max().unwrap_or(0);
-    plan.stopping.looks(plan.design.blocks).into_iter().filter(|look| *look > last && *look <= complete).max()
+    let last = taken.iter().map(|analysis| analysis.blocks).max().unwrap_or(0);
+    plan.stopping
+        .interim_analyses(plan.design.blocks)
+        .into_iter()
+        .filter(|analysis| *analysis > last && *analysis <= complete)
+        .max()
 }
 
 /// Blocks that are complete one after the other from the first on.
@@ -74,11 +78,17 @@ pub fn complete_blocks(order: &Order, points: &[Point]) -> u32 {
     order.progress(points).values().take_while(|block| block.is_complete()).count() as u32
 }
 
-/// Takes a look after so many complete blocks.
+/// Analyses a trial after so many complete blocks.
 #[must_use]
-pub fn look(plan: &Plan, order: &Order, points: &[Point], blocks: u32, taken: &[Look]) -> Look {
+pub fn interim_analysis(
+    plan: &Plan,
+    order: &Order,
+    points: &[Point],
+    blocks: u32,
+    taken: &[InterimAnalysis],
+) -> InterimAnalysis {
     let last = blocks >= plan.design.blocks;
-    let nothing = |because: String| Look {
+    let nothing = |because: String| InterimAnalysis {
         blocks,
         spent: (plan.stopping.rule != StoppingRule::OpenEnded).then_some(0.0),
         comparisons: Vec::new(),
@@ -96,7 +106,7 @@ pub fn look(plan: &Plan, order: &Order, points: &[Point], blocks: u32, taken: &[
     for mut estimated in compare_all(&declared, &values).into_iter().filter(|one| one.asked.primary) {
         set_levels(&declared, &here, &mut estimated);
         let conclusion = estimated.concluded(&declared).word;
-        comparisons.push(Looked {
+        comparisons.push(InterimComparison {
             name: estimated.asked.name.clone(),
             nominal_p: estimated.level,
             p: estimated.p(),
@@ -106,7 +116,7 @@ pub fn look(plan: &Plan, order: &Order, points: &[Point], blocks: u32, taken: &[
                 && is_futile(&declared, &estimated, &here, blocks),
         });
     }
-    let decided = |one: &Looked| one.conclusion != Conclusion::Inconclusive;
+    let decided = |one: &InterimComparison| one.conclusion != Conclusion::Inconclusive;
     let over = !comparisons.is_empty() && comparisons.iter().all(|one| decided(one) || one.futile);
     let futile = comparisons.iter().filter(|one| one.futile).count();
     let because = match (over, last) {
@@ -118,7 +128,7 @@ pub fn look(plan: &Plan, order: &Order, points: &[Point], blocks: u32, taken: &[
     let fraction = f64::from(blocks) / f64::from(plan.design.blocks.max(1));
     let spent = (plan.stopping.rule != StoppingRule::OpenEnded)
         .then(|| spend(plan, plan.design.alpha).spent(fraction.min(1.0)));
-    Look { blocks, spent, comparisons, stop: over || last, because }
+    InterimAnalysis { blocks, spent, comparisons, stop: over || last, because }
 }
 
 fn spend(plan: &Plan, alpha: f64) -> Spending {
@@ -126,20 +136,21 @@ fn spend(plan: &Plan, alpha: f64) -> Spending {
     Spending { rule, alpha }
 }
 
-/// Sets the levels at which a primary comparison is judged at the last of these looks: of its effect, and of its failures. A look
-/// that cannot spend gives 0: it decides nothing. In an open-ended trial it is the comparison's share of alpha at every look.
+/// Sets the levels at which a primary comparison is judged at the last of these analyses: of its effect, and of its failures. An analysis
+/// that cannot spend gives 0: it decides nothing. In an open-ended trial it is the comparison's share of alpha at every analysis.
 ///
-/// Failures are compared over all runs of the blocks looked at, and the effect over the blocks whose runs all ended well. Where
-/// they differ each has its own boundary for what it knows; alpha is spent by blocks looked at for both.
-pub(crate) fn set_levels(declared: &Declared<'_>, looks: &[Look], estimated: &mut Estimated) {
+/// Failures are compared over all runs of the blocks analysed, and the effect over the blocks whose runs all ended well. Where
+/// they differ each has its own boundary for what it knows; alpha is spent by blocks analysed for both.
+pub(crate) fn set_levels(declared: &Declared<'_>, analyses: &[InterimAnalysis], estimated: &mut Estimated) {
     if let Some(sequence) = declared.sequence {
         estimated.level = sequence.alpha;
         return;
     }
-    let last = |boundaries: Vec<spending::Look>| boundaries.last().map(|look| look.nominal_p);
-    let of_failures = last(boundaries_of(declared, looks, lost_df(estimated), |_, look| look.blocks)).unwrap_or(0.0);
+    let last = |boundaries: Vec<spending::Boundary>| boundaries.last().map(|boundary| boundary.nominal_p);
+    let of_failures =
+        last(boundaries_of(declared, analyses, lost_df(estimated), |_, analysis| analysis.blocks)).unwrap_or(0.0);
     // Without an estimate failures are all that is judged.
-    let of_effect = last(boundaries_at(declared, looks, estimated, None)).filter(|_| estimated.estimate.is_ok());
+    let of_effect = last(boundaries_at(declared, analyses, estimated, None)).filter(|_| estimated.estimate.is_ok());
     estimated.level = of_effect.unwrap_or(of_failures);
     estimated.level_of_failures = Some(of_failures).filter(|level| *level != estimated.level);
 }
@@ -148,52 +159,52 @@ fn lost_df(estimated: &Estimated) -> f64 {
     if estimated.is_by_pairs() { 2.0 } else { 1.0 }
 }
 
-/// The boundaries of a primary comparison at these looks. With `to_come`, the last of them lies ahead and will have lost no block
+/// The boundaries of a primary comparison at these analyses. With `to_come`, the last of them lies ahead and will have lost no block
 /// more than are lost now.
 fn boundaries_at(
     declared: &Declared<'_>,
-    looks: &[Look],
+    analyses: &[InterimAnalysis],
     estimated: &Estimated,
     to_come: Option<u32>,
-) -> Vec<spending::Look> {
-    boundaries_of(declared, looks, lost_df(estimated), |at, look| {
-        let lies_ahead = to_come.is_some() && at + 1 == looks.len();
-        let seen = looks[..at].last().filter(|_| lies_ahead).map_or(look.blocks, |last| last.blocks);
-        estimated.blocks_until(seen) + (look.blocks - seen.min(look.blocks))
+) -> Vec<spending::Boundary> {
+    boundaries_of(declared, analyses, lost_df(estimated), |at, analysis| {
+        let lies_ahead = to_come.is_some() && at + 1 == analyses.len();
+        let seen = analyses[..at].last().filter(|_| lies_ahead).map_or(analysis.blocks, |last| last.blocks);
+        estimated.blocks_until(seen) + (analysis.blocks - seen.min(analysis.blocks))
     })
 }
 
-/// The boundaries of a primary comparison that knows so many blocks at each of these looks.
+/// The boundaries of a primary comparison that knows so many blocks at each of these analyses.
 fn boundaries_of(
     declared: &Declared<'_>,
-    looks: &[Look],
+    analyses: &[InterimAnalysis],
     lost_df: f64,
-    known: impl Fn(usize, &Look) -> u32,
-) -> Vec<spending::Look> {
+    known: impl Fn(usize, &InterimAnalysis) -> u32,
+) -> Vec<spending::Boundary> {
     let plan = declared.plan;
     let primaries = plan.claims().max(1);
     let mut progress: Vec<Progress> = Vec::new();
-    for (at, look) in looks.iter().enumerate() {
-        let n = f64::from(known(at, look));
-        let fraction = (f64::from(look.blocks) / f64::from(plan.design.blocks.max(1))).min(1.0);
+    for (at, analysis) in analyses.iter().enumerate() {
+        let n = f64::from(known(at, analysis));
+        let fraction = (f64::from(analysis.blocks) / f64::from(plan.design.blocks.max(1))).min(1.0);
         let new = progress.last().is_none_or(|last: &Progress| last.information < n);
         if n - lost_df >= 1.0 && new {
             progress.push(Progress { information: n, fraction, df: n - lost_df });
         } else if let Some(last) = progress.last_mut() {
-            // A look at which this comparison had nothing new is no look of its own.
+            // An analysis at which this comparison had nothing new is none of its own.
             last.fraction = fraction;
         }
     }
     spend(plan, plan.design.alpha / primaries as f64).boundaries(&progress).unwrap_or_default()
 }
 
-/// Whether neither the declared smallest effect nor equivalence is within reach of the last look any more.
-fn is_futile(declared: &Declared<'_>, estimated: &Estimated, here: &[Look], blocks: u32) -> bool {
+/// Whether neither the declared smallest effect nor equivalence is within reach of the last analysis any more.
+fn is_futile(declared: &Declared<'_>, estimated: &Estimated, here: &[InterimAnalysis], blocks: u32) -> bool {
     let Ok(estimate) = &estimated.estimate else { return false };
     let plan = declared.plan;
     let mut to_the_end = here.to_vec();
     if let Some(last) = here.last() {
-        to_the_end.push(Look { blocks: plan.design.blocks, ..last.clone() });
+        to_the_end.push(InterimAnalysis { blocks: plan.design.blocks, ..last.clone() });
     }
     let at_the_end = boundaries_at(declared, &to_the_end, estimated, Some(plan.design.blocks));
     let Some(end) = at_the_end.last() else { return false };

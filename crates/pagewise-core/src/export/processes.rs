@@ -26,7 +26,7 @@ pub fn are_taken(selection: &Selection) -> bool {
     SERIES.iter().any(|(name, unit, kind, _)| selection.takes(&series(0, name, *unit, *kind, String::new())))
 }
 
-/// A table per process of the selection; none when nobody looked. The time of day is by the clock at the beginning of the
+/// A table per process of the selection; none where they were not recorded. The time of day is by the clock at the beginning of the
 /// recording: where that was set meanwhile, `seconds` are right and it is not.
 ///
 /// # Errors

@@ -1,9 +1,9 @@
-//! What a host did over a look, whatever was found: a host whose CPUs are all busy is told with what, also where none of it is
+//! What a host did over a recording, whatever was found: a host whose CPUs are all busy is told with what, also where none of it is
 //! trouble with memory.
 
 use super::document::{Activity, Who, Work};
 use super::families::ENOUGH_SAMPLES;
-use super::look::{Hits, Look};
+use super::observed::{Hits, Observed};
 use super::processes::By;
 use super::signal;
 
@@ -13,25 +13,25 @@ const LEAST_SHARE: f64 = 0.02;
 const MOST_WORK: usize = 3;
 
 /// The means of it all.
-pub(super) fn of(look: &Look) -> Activity {
-    let windows = &look.windows;
-    let iowait = look.waiting_share();
+pub(super) fn of(observed: &Observed) -> Activity {
+    let windows = &observed.windows;
+    let iowait = observed.waiting_share();
     Activity {
-        busy_share: look.busy_share().mean_of_all(windows),
-        kernel_share: look.system_share().mean_of_all(windows),
+        busy_share: observed.busy_share().mean_of_all(windows),
+        kernel_share: observed.system_share().mean_of_all(windows),
         iowait_share: iowait.mean_of_all(windows),
-        kernel_work: kernel_work(look),
-        programs: programs(look),
-        free_bytes: look.level(&signal::MEM_FREE).mean_of_all(windows),
-        page_cache_bytes: look.level(&signal::PAGE_CACHE).mean_of_all(windows),
-        cached_files: look.cached_files.clone(),
-        scanned_pages: look.rate(&signal::SCANNED).mean_of_all(windows),
+        kernel_work: kernel_work(observed),
+        programs: programs(observed),
+        free_bytes: observed.level(&signal::MEM_FREE).mean_of_all(windows),
+        page_cache_bytes: observed.level(&signal::PAGE_CACHE).mean_of_all(windows),
+        cached_files: observed.cached_files.clone(),
+        scanned_pages: observed.rate(&signal::SCANNED).mean_of_all(windows),
     }
 }
 
-fn kernel_work(look: &Look) -> Vec<Work> {
+fn kernel_work(observed: &Observed) -> Vec<Work> {
     // Leaves of a profile without callers say where CPUs were, and not what for.
-    let profile = look.profile.as_ref().filter(|profile| !profile.is_flat());
+    let profile = observed.profile.as_ref().filter(|profile| !profile.is_flat());
     let Some(profile) = profile.filter(|profile| profile.samples_in_all() >= ENOUGH_SAMPLES) else { return Vec::new() };
     let known = profile.kernel_work().into_iter().filter(|(_, share)| *share >= LEAST_SHARE);
     let words = |(family, share): (Option<super::families::Family>, f64)| Work {
@@ -41,11 +41,11 @@ fn kernel_work(look: &Look) -> Vec<Work> {
     known.map(words).take(MOST_WORK).collect()
 }
 
-fn programs(look: &Look) -> Vec<Who> {
-    let enough = look.profile.as_ref().filter(|profile| profile.samples_in_all() >= ENOUGH_SAMPLES);
-    let shares = match (enough, &look.processes) {
+fn programs(observed: &Observed) -> Vec<Who> {
+    let enough = observed.profile.as_ref().filter(|profile| profile.samples_in_all() >= ENOUGH_SAMPLES);
+    let shares = match (enough, &observed.processes) {
         (Some(profile), _) => profile.busiest(),
-        (None, Some(processes)) => processes.leaders(By::CpuTime, &Hits::default(), &look.windows, None).0,
+        (None, Some(processes)) => processes.leaders(By::CpuTime, &Hits::default(), &observed.windows, None).0,
         (None, None) => Vec::new(),
     };
     let who = |share: super::families::Share| Who {

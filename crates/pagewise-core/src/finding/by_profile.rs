@@ -10,7 +10,7 @@ use super::case::{Case, Draft, LOCKS_OF_UNKNOWN, Verdict};
 use super::document::{Confidence, Evidence, Quantity, Severity, Tier};
 use super::families::{ENOUGH_SAMPLES, Family};
 use super::huge_faults::NOT_DIRECT;
-use super::look::{Hits, Missing};
+use super::observed::{Hits, Missing};
 use super::rule::Threshold;
 use super::{SEVERE, rules, words};
 
@@ -47,7 +47,7 @@ impl Named {
 
     /// Without callers some functions of a mechanism stand for all of it.
     fn in_a_profile(&self, case: &Case<'_>) -> Family {
-        let Some(profile) = &case.look.profile else { return self.family };
+        let Some(profile) = &case.observed.profile else { return self.family };
         match self.family {
             Family::Churn if profile.is_flat() => Family::FlatChurn,
             Family::HugeZero => profile.zeroing_huge(),
@@ -113,8 +113,8 @@ const PART: &str = "of all samples, for a profile to name it alone";
 pub(super) fn name(verdict: Verdict, case: &Case<'_>) -> Verdict {
     let Verdict::NotDecided { missing, needs_seconds, evidence } = &verdict else { return verdict };
     let denies = evidence.iter().any(|line| line.holds == Some(false) && !line.source.starts_with("stacks"));
-    // A look of our own that was too short can be made longer; nobody can do that to a listing.
-    let can_wait = needs_seconds.is_some() && !case.look.is_import;
+    // A recording of our own that was too short can be made longer; nobody can do that to a listing.
+    let can_wait = needs_seconds.is_some() && !case.observed.is_import;
     let named = NAMED.iter().filter(|named| named.rule == case.rule.id && !denies && !can_wait);
     let drafts = named.filter_map(|named| draft(named, case, evidence, missing));
     let share = |(share, _): &(f64, Draft)| *share;
@@ -127,12 +127,12 @@ pub(super) fn name(verdict: Verdict, case: &Case<'_>) -> Verdict {
 
 /// What a profile names, and its share of the samples.
 fn draft(named: &Named, case: &Case<'_>, evidence: &[Evidence], missing: &[Missing]) -> Option<(f64, Draft)> {
-    let profile = case.look.profile.as_ref()?;
+    let profile = case.observed.profile.as_ref()?;
     let samples = profile.samples_in_all();
     let is_few = samples < ENOUGH_SAMPLES;
     // A report weighs samples by their periods: a few of them are no counts.
-    let is_counted = || case.look.tools.iter().all(|tool| matches!(tool.as_str(), "perf-script" | "folded"));
-    if is_few && !(case.look.is_import && samples >= FEWEST_POSTED && is_counted()) {
+    let is_counted = || case.observed.tools.iter().all(|tool| matches!(tool.as_str(), "perf-script" | "folded"));
+    if is_few && !(case.observed.is_import && samples >= FEWEST_POSTED && is_counted()) {
         return None;
     }
     let all = Hits::always(Answer::Yes, case.windows().count);
@@ -181,7 +181,7 @@ fn draft(named: &Named, case: &Case<'_>, evidence: &[Evidence], missing: &[Missi
 fn is_no_churn(case: &Case<'_>, all: &Hits) -> bool {
     /// Of what both together have. Ours.
     const ENTRY_ALONE: f64 = 0.9;
-    let Some(profile) = &case.look.profile else { return false };
+    let Some(profile) = &case.observed.profile else { return false };
     let of = |family| profile.counts(family, &[], all, case.windows()).family as f64;
     of(Family::FaultEntry) >= ENTRY_ALONE * of(Family::FlatChurn) || of(Family::Churn) == 0.0
 }
@@ -194,7 +194,7 @@ fn of_what_is_listed(case: &Case<'_>, named: &Named, all: &Hits) -> Option<f64> 
     const MOST: f64 = 0.5;
     /// A single line is no choice.
     const FEWEST: f64 = 0.03;
-    let profile = case.look.profile.as_ref()?;
+    let profile = case.observed.profile.as_ref()?;
     let unlisted = profile.not_listed();
     let counts = profile.counts(named.in_a_profile(case), named.not, all, case.windows());
     let listed = 1.0 - unlisted;

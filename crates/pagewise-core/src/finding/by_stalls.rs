@@ -8,7 +8,7 @@
 use super::answer::Answer;
 use super::case::{Case, Draft, Verdict, said};
 use super::document::{Confidence, Quantity, Severity, Tier, Who};
-use super::look::{Hits, Missing};
+use super::observed::{Hits, Missing};
 use super::words;
 use crate::import::Kind;
 use crate::recording::StallKind;
@@ -45,11 +45,11 @@ pub(super) fn name(verdict: Verdict, case: &Case<'_>) -> Verdict {
     let Verdict::NotDecided { missing, evidence, .. } = &verdict else { return verdict };
     let denies = evidence.iter().any(|line| line.holds == Some(false));
     // Beside a log of the kernel it is not known which of the two told a stall.
-    let has = |kind: Kind| case.look.tools.iter().any(|tool| tool == kind.word());
-    if case.look.is_import && has(Kind::TraceEvents) && !has(Kind::KernelLog) {
+    let has = |kind: Kind| case.observed.tools.iter().any(|tool| tool == kind.word());
+    if case.observed.is_import && has(Kind::TraceEvents) && !has(Kind::KernelLog) {
         return if denies { verdict } else { traced(case, missing).unwrap_or(verdict) };
     }
-    let named = NAMED.iter().find(|(rule, ..)| *rule == case.rule.id).filter(|_| case.look.is_import && !denies);
+    let named = NAMED.iter().find(|(rule, ..)| *rule == case.rule.id).filter(|_| case.observed.is_import && !denies);
     let Some((_, kind, what)) = named else { return verdict };
     let all = Hits::always(Answer::Yes, case.windows().count);
     let Some(stalled) = case.stalled(*kind, &all) else { return verdict };
@@ -104,8 +104,8 @@ pub(super) fn name(verdict: Verdict, case: &Case<'_>) -> Verdict {
 fn traced(case: &Case<'_>, missing: &[Missing]) -> Option<Verdict> {
     let (_, kind, what) = TRACED.iter().find(|(rule, ..)| *rule == case.rule.id)?;
     let all = Hits::always(Answer::Yes, case.windows().count);
-    let stalled = case.stalled(*kind, &all).filter(|stalled| stalled.looked.seconds > 0.0)?;
-    let part = (stalled.worst_process_seconds / stalled.looked.seconds).min(1.0);
+    let stalled = case.stalled(*kind, &all).filter(|stalled| stalled.coverage.seconds > 0.0)?;
+    let part = (stalled.worst_process_seconds / stalled.coverage.seconds).min(1.0);
     let times = stalled.durations.count();
     let times_enough = if part >= TRACED_MUCH { 2 } else { TRACED_TIMES };
     if part < TRACED_PART || stalled.worst_process_times < times_enough {

@@ -1,9 +1,9 @@
-//! A rule at work on a look: clauses held against thresholds, tiers that agree or not, and the verdict they make.
+//! A rule at work on a recording: clauses held against thresholds, tiers that agree or not, and the verdict they make.
 
 use super::answer::Answer;
 use super::document::{Confidence, Cost, Evidence, Quantity, Severity, Tier, Who};
 use super::families::{ENOUGH_SAMPLES, Family, Share};
-use super::look::{Hits, Look, Missing, Track, WINDOW, Windows};
+use super::observed::{Hits, Missing, Observed, Track, WINDOW, Windows};
 use super::processes::By;
 use super::proposal::Proposal;
 use super::rule::{Rule, Threshold};
@@ -13,11 +13,11 @@ use super::words;
 use crate::recording::StallKind;
 use crate::stats::clopper_pearson;
 
-/// A rule and the look it reads.
+/// A rule and the recording it reads.
 #[derive(Clone, Copy, Debug)]
 pub struct Case<'a> {
-    /// The look.
-    pub look: &'a Look,
+    /// What it judges.
+    pub observed: &'a Observed,
     /// The rule.
     pub rule: &'static Rule,
     /// Ids of the rules that found something, of those before it in the list.
@@ -35,7 +35,7 @@ pub enum Verdict {
     NotDecided {
         /// What is missing.
         missing: Vec<Missing>,
-        /// How long a look would do, when this one was too short.
+        /// How long a recording would do, when this one was too short.
         needs_seconds: Option<f64>,
         /// What was seen.
         evidence: Vec<Evidence>,
@@ -69,7 +69,7 @@ pub struct Draft {
     pub missing: Vec<Missing>,
     /// Changes that the table cannot know, such as of one control group. They come before the table's.
     pub changes: Vec<Proposal>,
-    /// Counter-indications that only this look shows.
+    /// Counter-indications that only this recording shows.
     pub watch: Vec<String>,
     /// The table's counter-indications speak against changes that do not help here.
     pub without_counterindications: bool,
@@ -137,7 +137,7 @@ pub struct Lasting {
     pub answer: Answer,
     /// Where it holds.
     pub hits: Hits,
-    /// How long a look would tell.
+    /// How long a recording would tell.
     pub needs_seconds: Option<f64>,
     /// What was held against what.
     pub evidence: Vec<Evidence>,
@@ -180,7 +180,7 @@ impl<'a> Case<'a> {
     /// How its time is divided.
     #[must_use]
     pub fn windows(&self) -> &'a Windows {
-        &self.look.windows
+        &self.observed.windows
     }
 
     /// A quantity held against the rule's threshold of that name.
@@ -194,21 +194,21 @@ impl<'a> Case<'a> {
     /// The rate of a signal held against a threshold.
     #[must_use]
     pub fn rate(&self, name: &'static str, signal: &signal::Quantity) -> Clause {
-        self.clause(name, &self.look.source_of(signal), self.look.rate(signal))
+        self.clause(name, &self.observed.source_of(signal), self.observed.rate(signal))
     }
 
     /// The rate of a signal per CPU (of one where their number is not known), which has to be `least` on the whole host.
     #[must_use]
     pub fn rate_by_cpu(&self, name: &'static str, signal: &signal::Quantity, least: f64) -> Clause {
-        let cpus = self.look.cpus().unwrap_or(1.0);
+        let cpus = self.observed.cpus().unwrap_or(1.0);
         let mut threshold = self.threshold(name);
         threshold.value = threshold.value.max(least / cpus);
-        let track = self.look.rate(signal).map(|rate| rate / cpus);
+        let track = self.observed.rate(signal).map(|rate| rate / cpus);
         let hits = track.hits(|value| threshold.holds(value));
-        Clause { threshold, source: self.look.source_of(signal), track, hits }
+        Clause { threshold, source: self.observed.source_of(signal), track, hits }
     }
 
-    /// One value for the whole look held against a threshold.
+    /// One value for the whole recording held against a threshold.
     #[must_use]
     pub fn whole(&self, name: &'static str, source: &str, value: Option<f64>) -> (Answer, Evidence) {
         let threshold = self.threshold(name);
@@ -242,7 +242,7 @@ impl<'a> Case<'a> {
     fn stands(&self, lasting: Lasting) -> Lasting {
         let answers = &lasting.hits.answers;
         let is_whole = !answers.is_empty() && answers.iter().all(|answer| *answer == Answer::Yes);
-        if self.look.is_import && is_whole {
+        if self.observed.is_import && is_whole {
             return Lasting { answer: Answer::Yes, needs_seconds: None, ..lasting };
         }
         lasting
@@ -251,7 +251,7 @@ impl<'a> Case<'a> {
     /// Whether something that nobody overlooks held anywhere in a listing: it is named whatever the rest of the listing is.
     #[must_use]
     pub fn anywhere(&self, clause: &Clause) -> Lasting {
-        let is_there = clause.hits.answers.contains(&Answer::Yes) && self.look.ticks != FEWEST_ROWS - 1;
+        let is_there = clause.hits.answers.contains(&Answer::Yes) && self.observed.ticks != FEWEST_ROWS - 1;
         let lasting = self.lasting(&[clause]);
         if is_there { Lasting { answer: Answer::Yes, needs_seconds: None, ..lasting } } else { lasting }
     }
@@ -265,7 +265,7 @@ impl<'a> Case<'a> {
         let windows = self.windows();
         let width = windows.width as f64 * 1e-9;
         let asked = ((self.rule.lasts / width.max(1e-9) - 1e-9).ceil().max(1.0)) as usize;
-        let is_import = self.look.is_import;
+        let is_import = self.observed.is_import;
         let wanted = if is_import { asked.min(windows.count.div_ceil(2)).max(1) } else { asked };
         let (first, sure) = hits.longest(|answer| answer == Answer::Yes);
         let (_, perhaps) = hits.longest(|answer| answer != Answer::No);
@@ -273,7 +273,7 @@ impl<'a> Case<'a> {
         // One row of a listing is a state, or a mean over the time that its tool waited; two readings of the kernel's counters are such a mean.
         let is_long = windows.seconds() >= 0.9 * WINDOW as f64 * 1e-9;
         let is_enough = windows.seconds() >= 0.9 * width
-            || (is_import && (self.look.ticks >= FEWEST_ROWS || self.look.ticks == 1 || is_long));
+            || (is_import && (self.observed.ticks >= FEWEST_ROWS || self.observed.ticks == 1 || is_long));
         let mut needs_seconds = None;
         let answer = if windows.count == 0 {
             Answer::Unknown
@@ -305,7 +305,7 @@ impl<'a> Case<'a> {
     /// The same against any threshold.
     #[must_use]
     pub fn stacks_against(&self, threshold: Threshold, family: Family, not: &[Family], over: &Hits) -> Says {
-        let Some(profile) = &self.look.profile else {
+        let Some(profile) = &self.observed.profile else {
             return Says::silent(Tier::Stacks, "stacks", "no stacks were recorded");
         };
         let counts = profile.counts(family, not, over, self.windows());
@@ -323,11 +323,11 @@ impl<'a> Case<'a> {
             if threshold.holds(most) || (is_few && profile.is_flat()) {
                 return too_few(counts.all, "");
             }
-            // Whoever did not look all the time may have missed it.
-            let looked = profile.looked(over, self.windows());
-            let unseen = looked.unseen_part();
+            // What was not recorded all the time may have been missed.
+            let coverage = profile.coverage(over, self.windows());
+            let unseen = coverage.unseen_part();
             if threshold.holds(most * (1.0 - unseen) + unseen) {
-                return Says::silent(Tier::Stacks, "stacks", looked.why_not_all());
+                return Says::silent(Tier::Stacks, "stacks", coverage.why_not_all());
             }
         }
         let source = format!("stacks: {}", family.words());
@@ -383,7 +383,7 @@ impl<'a> Case<'a> {
     /// The processes that were seen most with a family and none of the others.
     #[must_use]
     pub fn who(&self, family: Family, not: &[Family], over: &Hits) -> Vec<Who> {
-        let Some(profile) = &self.look.profile else { return Vec::new() };
+        let Some(profile) = &self.observed.profile else { return Vec::new() };
         let of = format!("samples of {}", family.words());
         profile.who(family, not, over, self.windows()).into_iter().map(|share| who_of(share, &of)).collect()
     }
@@ -396,9 +396,9 @@ impl<'a> Case<'a> {
             return stacks;
         }
         let threshold = self.threshold(name);
-        let busy = self.look.busy();
-        let most = self.stalled(kind, over).filter(|stalled| stalled.looked.unseen == 0.0).and_then(|stalled| {
-            let on_cpu = busy.mean(over, self.windows())? * stalled.looked.seconds;
+        let busy = self.observed.busy();
+        let most = self.stalled(kind, over).filter(|stalled| stalled.coverage.unseen == 0.0).and_then(|stalled| {
+            let on_cpu = busy.mean(over, self.windows())? * stalled.coverage.seconds;
             (on_cpu > 0.0).then(|| stalled.durations.total() as f64 * 1e-9 / on_cpu)
         });
         let Some(most) = most.filter(|most| !threshold.holds(*most)) else { return stacks };
@@ -413,9 +413,9 @@ impl<'a> Case<'a> {
     pub fn stalls(&self, name: &'static str, kind: StallKind, over: &Hits) -> Says {
         self.of_stalls(kind, over, |stalled, source| {
             let threshold = self.threshold(name);
-            let share = stalled.worst_process_seconds / stalled.looked.seconds;
+            let share = stalled.worst_process_seconds / stalled.coverage.seconds;
             // As if it had been stalled whenever nobody saw it.
-            let most = (stalled.worst_process_seconds + stalled.looked.unseen) / stalled.looked.awake;
+            let most = (stalled.worst_process_seconds + stalled.coverage.unseen) / stalled.coverage.awake;
             // Of less than a hundred the longest is the 99th percentile.
             let name = if stalled.durations.count() < 100 { "the longest" } else { "99 of 100 are shorter than" };
             let p99 = stalled.durations.quantile(0.99).map(|nanoseconds| nanoseconds as f64 * 1e-9);
@@ -431,12 +431,12 @@ impl<'a> Case<'a> {
         self.of_stalls(kind, over, |stalled, source| {
             let threshold = self.threshold(name);
             let p99 = stalled.durations.quantile(0.99).map_or(0.0, |nanoseconds| nanoseconds as f64 * 1e-9);
-            let answer = Case::unless_unseen(threshold.holds(p99), stalled.looked.unseen_part() > LEAST_UNSEEN);
+            let answer = Case::unless_unseen(threshold.holds(p99), stalled.coverage.unseen_part() > LEAST_UNSEEN);
             (answer, None, vec![evidence(&threshold, source, Some(p99))])
         })
     }
 
-    /// Stalls of a kind, judged: an answer, the share it gives, and what shows it. Silent where nobody looked for long enough.
+    /// Stalls of a kind, judged: an answer, the share it gives, and what shows it. Silent where they were not recorded for long enough.
     fn of_stalls(
         &self,
         kind: StallKind,
@@ -444,9 +444,9 @@ impl<'a> Case<'a> {
         judge: impl Fn(&Stalled, &str) -> (Answer, Option<f64>, Vec<Evidence>),
     ) -> Says {
         let stalled = match self.stalled(kind, over) {
-            Some(stalled) if stalled.looked.lasts_for(SHORTEST_LOOK) => stalled,
+            Some(stalled) if stalled.coverage.lasts_for(SHORTEST_RECORDING) => stalled,
             other => {
-                let why = other.and_then(|stalled| stalled.looked.why);
+                let why = other.and_then(|stalled| stalled.coverage.why);
                 let why = why.unwrap_or_else(|| "no stalls were recorded".to_owned());
                 return Says::silent(Tier::Stalls, "stalls", &why);
             }
@@ -462,22 +462,22 @@ impl<'a> Case<'a> {
     /// Stalls of a kind where it hits.
     #[must_use]
     pub fn stalled(&self, kind: StallKind, over: &Hits) -> Option<Stalled> {
-        self.look.stalls.as_ref().map(|stalls| stalls.of_kind(kind, over, self.windows()))
+        self.observed.stalls.as_ref().map(|stalls| stalls.of_kind(kind, over, self.windows()))
     }
 
     /// Time that tasks were held up by a kind where it hits, in seconds a second; all tasks together, so it may be more than one.
-    /// `None` where nobody looked.
+    /// `None` where they were not recorded.
     #[must_use]
     pub fn held_up(&self, kind: StallKind, over: &Hits) -> Option<f64> {
-        let stalled = self.stalled(kind, over).filter(|stalled| stalled.looked.seconds > 0.0)?;
-        Some(stalled.durations.total() as f64 * 1e-9 / stalled.looked.seconds)
+        let stalled = self.stalled(kind, over).filter(|stalled| stalled.coverage.seconds > 0.0)?;
+        Some(stalled.durations.total() as f64 * 1e-9 / stalled.coverage.seconds)
     }
 
     /// The part of the time in which some task waited for memory and it can have been for this: pressure is whoever waits for memory, for
     /// whatever reason, and what was timed of one reason bounds how much of it is that.
     #[must_use]
     pub fn waited_for(&self, kind: StallKind, over: &Hits) -> Option<f64> {
-        let pressure = self.look.rate(&signal::PSI_MEMORY_SOME).mean(over, self.windows())?;
+        let pressure = self.observed.rate(&signal::PSI_MEMORY_SOME).mean(over, self.windows())?;
         Some(self.held_up(kind, over).map_or(pressure, |most| pressure.min(most)))
     }
 
@@ -492,7 +492,7 @@ impl<'a> Case<'a> {
 
     /// Why that is not known.
     fn unseen(answer: Answer, stalled: &Stalled) -> Vec<Missing> {
-        let missing = Missing { what: "stalls".to_owned(), why: stalled.looked.why_not_all().to_owned() };
+        let missing = Missing { what: "stalls".to_owned(), why: stalled.coverage.why_not_all().to_owned() };
         if answer == Answer::Unknown { vec![missing] } else { Vec::new() }
     }
 
@@ -505,8 +505,8 @@ impl<'a> Case<'a> {
     /// Names the processes that lead by a measure where neither stacks nor stalls named anybody. It is no evidence: a process
     /// that takes much may do so rightly.
     pub fn name(&self, draft: &mut Draft, by: By) {
-        let Some(processes) = self.look.processes.as_ref().filter(|_| draft.who.is_empty()) else { return };
-        let (leaders, of) = processes.leaders(by, &draft.hits, self.windows(), self.look.memory());
+        let Some(processes) = self.observed.processes.as_ref().filter(|_| draft.who.is_empty()) else { return };
+        let (leaders, of) = processes.leaders(by, &draft.hits, self.windows(), self.observed.memory());
         draft.who = leaders.into_iter().map(|share| who_of(share, of)).collect();
     }
 
@@ -555,7 +555,7 @@ impl<'a> Case<'a> {
             *place = value.filter(|_| answer == Answer::Yes)?;
             symptom.evidence.push(line);
         }
-        let (since, open, why) = if self.look.without_time().is_some() {
+        let (since, open, why) = if self.observed.without_time().is_some() {
             (
                 "Between the readings",
                 "How far they are apart is not said.",
@@ -579,7 +579,7 @@ impl<'a> Case<'a> {
     /// A symptom that lasts and a mechanism that some kind of evidence shows.
     ///
     /// Without any mechanism the symptom is the thing itself, and counters are what shows it. Counters let infer where time
-    /// goes; stacks and stalls measure it: what both looked for and neither saw is not there, whatever counters say.
+    /// goes; stacks and stalls measure it: what both recorded and neither saw is not there, whatever counters say.
     #[must_use]
     pub fn decide(&self, symptom: Lasting, mechanisms: Vec<Says>) -> Verdict {
         let denies = |tier: Tier| mechanisms.iter().any(|says| says.tier == tier && says.answer == Answer::No);
@@ -621,7 +621,7 @@ impl<'a> Case<'a> {
                 let speaks_against = mechanisms.iter().any(|says| says.answer == Answer::No);
                 let lacks = self.rule.tiers.iter().filter(|tier| !tiers.contains(tier)).count();
                 // A listing has a few numbers of many, and each of them is rounded.
-                let is_of_listing = self.look.is_import && tiers == [Tier::Counters];
+                let is_of_listing = self.observed.is_import && tiers == [Tier::Counters];
                 let confidence = match (tiers.len(), speaks_against) {
                     _ if is_of_listing => Confidence::Low,
                     (2.., false) => Confidence::High,
@@ -657,8 +657,8 @@ pub(super) const FEWEST_ROWS: u64 = 3;
 /// How sure a share has to be on one side of its threshold where samples are few.
 const SURE: f64 = 0.95;
 
-/// A look at stalls that is shorter says nothing, in seconds, but where the symptom itself is. Ours.
-const SHORTEST_LOOK: f64 = 1.0;
+/// A recording of stalls that is shorter says nothing, in seconds, but where the symptom itself is. Ours.
+const SHORTEST_RECORDING: f64 = 1.0;
 
 /// With less of the time unseen, lengths of stalls are as they were seen. Ours.
 const LEAST_UNSEEN: f64 = 0.1;
@@ -693,7 +693,7 @@ impl Says {
         Says { tier, answer: Answer::Yes, evidence: Vec::new(), missing: Vec::new(), who: Vec::new(), share: None }
     }
 
-    /// Nobody looked, or what was seen decides nothing.
+    /// Not recorded, or what was recorded decides nothing.
     #[must_use]
     pub fn silent(tier: Tier, what: &str, why: &str) -> Says {
         let missing = Missing { what: what.to_owned(), why: why.to_owned() };

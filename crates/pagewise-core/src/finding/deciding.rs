@@ -4,7 +4,7 @@
 //! A line names since which kernel its files or events are there; of several for one finding the first that fits counts. Where
 //! the release is not known the oldest way is told.
 
-use super::look::Look;
+use super::observed::Observed;
 
 type Release = (u32, u32, u32);
 
@@ -107,11 +107,11 @@ const DECIDES: &[Decides] = &[
 ];
 
 /// The command for a finding of a listing. `None`: this kernel has nothing that a command could show, or the finding says it all.
-pub(super) fn command(rule: &str, look: &Look) -> Option<&'static str> {
-    let release = look.settings.release();
+pub(super) fn command(rule: &str, observed: &Observed) -> Option<&'static str> {
+    let release = observed.settings.release();
     let is_there = |line: &Decides| release.map_or(line.since <= PERF, |release| release >= line.since);
     // Whoever has a profile lacks counters.
-    let is_new = |line: &Decides| line.command != STACKS || look.profile.is_none();
+    let is_new = |line: &Decides| line.command != STACKS || observed.profile.is_none();
     let mut lines = DECIDES.iter().filter(|line| line.rule == rule && is_there(line));
     lines.find(|line| is_new(line)).map(|line| line.command)
 }
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn no_command_is_younger_than_the_kernel() {
-        let unknown = Look::default();
+        let unknown = Observed::default();
         assert_eq!(command("compaction-storm", &unknown), Some(STACKS));
         assert!(command("direct-reclaim-stalls", &unknown).is_some_and(|command| command.contains("allocstall")));
         assert_eq!(command("page-cache-thrash", &unknown), None);

@@ -1,4 +1,4 @@
-//! What `diagnose` says, as one document: findings, what was looked for and not there, and what could not be decided.
+//! What `diagnose` says, as one document: findings, what is not there, and what could not be decided.
 
 use super::answer::Answer;
 use super::proposal::Proposal;
@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Identifies it in JSON.
-pub const SCHEMA: &str = "pagewise.findings/2";
+pub const SCHEMA: &str = "pagewise.findings/3";
 
 /// The finding about the measuring itself.
 pub const CAVEAT: &str = "measurement-caveat";
@@ -17,11 +17,11 @@ pub const CAVEAT: &str = "measurement-caveat";
 pub struct Diagnosis {
     /// [`SCHEMA`].
     pub schema: String,
-    /// What was looked at.
-    pub look: LookView,
+    /// What was observed.
+    pub observed: ObservedView,
     /// What was found, the costliest first; of what costs the same, causes before what follows from them.
     pub findings: Vec<Finding>,
-    /// What was looked for and is not there.
+    /// What is not there.
     pub not_found: Vec<NotFound>,
     /// What could not be decided.
     pub not_decided: Vec<NotDecided>,
@@ -30,9 +30,9 @@ pub struct Diagnosis {
     pub notes: Vec<String>,
 }
 
-/// What was looked at.
+/// What was observed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct LookView {
+pub struct ObservedView {
     /// The file or files, or the command.
     pub subject: String,
     /// First sample, RFC 3339 UTC. Null when there is none.
@@ -57,12 +57,12 @@ pub struct LookView {
     pub cpus: Option<f64>,
     /// Memory in bytes; null where it is not known.
     pub memory_bytes: Option<f64>,
-    /// What there was to look at, by kind of evidence.
+    /// What was recorded, by kind of evidence.
     pub tiers: Vec<TierView>,
     /// What the host did meanwhile, whatever was found.
     #[serde(default, skip_serializing_if = "Activity::is_empty")]
     pub activity: Activity,
-    /// The command that was looked at, where it was one, and the children it waited for.
+    /// The command that was observed, where it was one, and the children it waited for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<CommandRan>,
 }
@@ -86,7 +86,7 @@ pub struct CommandRan {
     pub major_faults: u64,
 }
 
-/// What a host did over the whole look: means, and nothing that is held against it.
+/// What a host did over the whole recording: means, and nothing that is held against it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Activity {
     /// The part of all CPU time that was used, 0 to 1.
@@ -103,10 +103,10 @@ pub struct Activity {
     pub free_bytes: Option<f64>,
     /// Memory that holds files, in bytes.
     pub page_cache_bytes: Option<f64>,
-    /// Open files that took most of the page cache at the end, the largest first; empty where nobody looked.
+    /// Open files that took most of the page cache at the end, the largest first; empty where they were not recorded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cached_files: Vec<CachedFile>,
-    /// Pages a second that were looked at to free memory.
+    /// Pages a second that were scanned to free memory.
     pub scanned_pages: Option<f64>,
 }
 
@@ -166,7 +166,7 @@ pub struct TierView {
     /// Which.
     pub tier: Tier,
     /// Whether it was.
-    pub looked: bool,
+    pub recorded: bool,
     /// What it was, or why it was not.
     pub words: String,
 }
@@ -315,7 +315,7 @@ pub struct Who {
     pub of: String,
 }
 
-/// An explanation that was looked at and does not hold.
+/// An explanation that was considered and does not hold.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RuledOut {
     /// The rule's id.
@@ -337,16 +337,16 @@ pub struct Link {
     pub why: String,
 }
 
-/// A stretch of the look in which a finding held, to the precision of its windows.
+/// A stretch of the recording in which a finding held, to the precision of its windows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Stretch {
     /// Its beginning, RFC 3339 UTC, or the time of day where the recording has no date; null where there is no clock.
     pub from: Option<String>,
     /// Its end.
     pub to: Option<String>,
-    /// Its beginning in seconds after that of the look.
+    /// Its beginning in seconds after that of the recording.
     pub from_seconds: f64,
-    /// Its end in seconds after the beginning of the look.
+    /// Its end in seconds after the beginning of the recording.
     pub to_seconds: f64,
 }
 
@@ -357,9 +357,9 @@ pub struct Held {
     pub stretches: Vec<Stretch>,
     /// How many more there are.
     pub more_stretches: u64,
-    /// Whether it held at the end of the look; unknown where what came after the last stretch was not seen.
+    /// Whether it held at the end of the recording; unknown where what came after the last stretch was not seen.
     pub at_end: Answer,
-    /// From the end of the last stretch to the end of the look, in seconds; null when it held then.
+    /// From the end of the last stretch to the end of the recording, in seconds; null when it held then.
     pub ended_seconds_ago: Option<f64>,
 }
 
@@ -386,14 +386,14 @@ pub struct Finding {
     /// The kinds of evidence that show it.
     pub tiers: Vec<Tier>,
     /// The beginning of its longest stretch, RFC 3339 UTC, or the time of day where the recording has no date; null where
-    /// there is no clock, or where it was judged for the look as a whole.
+    /// there is no clock, or where it was judged for the recording as a whole.
     pub since: Option<String>,
-    /// When it held; null where it was judged for the look as a whole.
+    /// When it held; null where it was judged for the recording as a whole.
     #[serde(default)]
     pub held: Option<Held>,
-    /// Seconds of the look in which it held.
+    /// Seconds of the recording in which it held.
     pub seconds: f64,
-    /// Length of the look in seconds.
+    /// Length of the recording in seconds.
     pub of_seconds: f64,
     /// Who takes part.
     pub who: Vec<Who>,
@@ -410,7 +410,7 @@ pub struct Finding {
     pub evidence: Vec<Evidence>,
     /// Evidence that would have helped.
     pub missing: Vec<MissingView>,
-    /// What else was looked at and does not hold.
+    /// What else was considered and does not hold.
     pub ruled_out: Vec<RuledOut>,
     /// The change to try first; null where there is nothing to set.
     pub change: Option<Proposal>,
@@ -430,7 +430,7 @@ impl Finding {
     }
 }
 
-/// Something that was looked for and is not there.
+/// Something that is not there.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NotFound {
     /// The rule's id.
@@ -450,7 +450,7 @@ pub struct NotDecided {
     pub title: String,
     /// What was missing.
     pub missing: Vec<MissingView>,
-    /// How long a look it needs, where this one was too short.
+    /// How long a recording it needs, where this one was too short.
     pub needs_seconds: Option<f64>,
     /// What was seen of it.
     pub evidence: Vec<Evidence>,

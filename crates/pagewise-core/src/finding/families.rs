@@ -1,8 +1,8 @@
 //! Where CPUs were, by families of kernel functions.
 
 use super::answer::Answer;
-use super::look::{Hits, Windows};
-use super::looked::{Looked, gaps_of};
+use super::coverage::{Coverage, gaps_of};
+use super::observed::{Hits, Windows};
 pub use crate::kernel_text::functions::Family;
 use crate::kernel_text::functions::{FUNCTIONS, families_of, families_of_thread, is_idle};
 use crate::kernel_text::purpose::{Purpose, asks_for, within};
@@ -78,7 +78,7 @@ const SOURCE: &str = "stacks";
 #[derive(Debug)]
 pub struct ProfileSeen {
     profile: Profile,
-    /// When nobody looked, or not all was seen.
+    /// When they were not recorded, or not all of them.
     gaps: Vec<Gap>,
     /// By stack: the families of its frames.
     families: Vec<u64>,
@@ -177,7 +177,7 @@ const FORGETS: u64 = Family::Shootdown.bit()
     | Family::Numa.bit();
 
 impl ProfileSeen {
-    /// Finds the families of each stack, and keeps when nobody looked. `callees`: functions with all that they call, as an import
+    /// Finds the families of each stack, and keeps when they were not recorded. `callees`: functions with all that they call, as an import
     /// keeps them.
     #[must_use]
     pub fn of(profile: Profile, gaps: &[Gap], callees: Option<&str>) -> ProfileSeen {
@@ -292,10 +292,10 @@ impl ProfileSeen {
         self.profile.stacks.frames().iter().any(|frame| frame.is_kernel() && is_old(&frame.name))
     }
 
-    /// For how long anybody looked in the windows that hit.
+    /// For how long they were recorded in the windows that hit.
     #[must_use]
-    pub fn looked(&self, over: &Hits, windows: &Windows) -> Looked {
-        Looked::at(&[SOURCE], &self.gaps, over, windows)
+    pub fn coverage(&self, over: &Hits, windows: &Windows) -> Coverage {
+        Coverage::at(&[SOURCE], &self.gaps, over, windows)
     }
 
     /// Samples on a CPU that was not idle, in the windows that hit; all of them where none hits, or where none of them says when

@@ -8,7 +8,7 @@
 //! switch of each size.
 
 use super::families::{Family, ProfileSeen, Purposes};
-use super::look::{Hits, Look};
+use super::observed::{Hits, Observed};
 use super::signal;
 use crate::kernel_text::purpose::Purpose;
 use crate::recording::StallKind;
@@ -61,23 +61,23 @@ impl Areas {
 
 /// Values that were in force together; none: not known.
 struct Values<'a> {
-    look: &'a Look,
+    observed: &'a Observed,
     over: Option<&'a Hits>,
 }
 
 impl<'a> Values<'a> {
     /// Each value a setting had; one `None` where it is not known.
     fn of(&self, name: &str) -> Vec<Option<&'a str>> {
-        let settings = &self.look.settings;
+        let settings = &self.observed.settings;
         let Some(over) = self.over else { return vec![settings.value(name)] };
-        let values = settings.during(name, over, &self.look.windows);
+        let values = settings.during(name, over, &self.observed.windows);
         if values.is_empty() { vec![None] } else { values.into_iter().map(Some).collect() }
     }
 
     /// The switches of all sizes, in which `inherit` stands for the global one. Before 6.8 there is only that.
     fn switches(&self, global: &str, each: &str) -> Vec<Option<&'a str>> {
         let global = self.of(global);
-        let sizes = self.look.settings.names("mthp[").filter(|name| name.ends_with(each));
+        let sizes = self.observed.settings.names("mthp[").filter(|name| name.ends_with(each));
         let mut switches: Vec<Option<&str>> = sizes.flat_map(|name| self.of(name)).collect();
         let is_inherited = |switch: &Option<&str>| *switch == Some("inherit");
         if switches.is_empty() {
@@ -106,34 +106,34 @@ impl<'a> Values<'a> {
         let huge = self.huge();
         let defrag = self.of("thp.defrag");
         let has = |is_asked: bool| defrag.iter().any(|defrag| effort(*defrag, is_asked) == wanted);
-        let shared = if follows_defrag(self.look) { has(true) || has(false) } else { wanted == Effort::Direct };
+        let shared = if follows_defrag(self.observed) { has(true) || has(false) } else { wanted == Effort::Direct };
         Areas { asked: huge.asked && has(true), others: huge.others && has(false), shared: huge.shared && shared }
     }
 }
 
 /// Whether faults on shared memory go by `thp.defrag`, which they do from 5.12 (`mm/shmem.c`); before, they always waited.
-pub(super) fn follows_defrag(look: &Look) -> bool {
-    look.settings.release().is_none_or(|release| release >= (5, 12, 0))
+pub(super) fn follows_defrag(observed: &Observed) -> bool {
+    observed.settings.release().is_none_or(|release| release >= (5, 12, 0))
 }
 
 /// Memory on which a fault may have waited for a huge page, by the settings while the finding held.
-pub(super) fn waited(look: &Look, hits: &Hits) -> Areas {
-    Values { look, over: Some(hits) }.areas(Effort::Direct)
+pub(super) fn waited(observed: &Observed, hits: &Hits) -> Areas {
+    Values { observed, over: Some(hits) }.areas(Effort::Direct)
 }
 
-/// Of that, what would still wait by the settings at the end of the look: what a change can help.
-pub(super) fn waits(look: &Look, hits: &Hits) -> Areas {
-    waited(look, hits).and(Values { look, over: None }.areas(Effort::Direct))
+/// Of that, what would still wait by the settings at the end of the recording: what a change can help.
+pub(super) fn waits(observed: &Observed, hits: &Hits) -> Areas {
+    waited(observed, hits).and(Values { observed, over: None }.areas(Effort::Direct))
 }
 
-/// Memory on which a fault wakes kcompactd, by the settings at the end of the look. None where `thp.defrag` is not known.
-pub(super) fn wakes_kcompactd(look: &Look) -> Areas {
-    Values { look, over: None }.areas(Effort::Background)
+/// Memory on which a fault wakes kcompactd, by the settings at the end of the recording. None where `thp.defrag` is not known.
+pub(super) fn wakes_kcompactd(observed: &Observed) -> Areas {
+    Values { observed, over: None }.areas(Effort::Background)
 }
 
-/// Memory that may get huge pages, by the settings at the end of the look.
-pub(super) fn huge(look: &Look) -> Areas {
-    Values { look, over: None }.huge()
+/// Memory that may get huge pages, by the settings at the end of the recording.
+pub(super) fn huge(observed: &Observed) -> Areas {
+    Values { observed, over: None }.huge()
 }
 
 /// Compaction that nobody waits for, and moves of pages that are none.
@@ -141,54 +141,54 @@ pub(super) const NOT_DIRECT: &[Family] = &[Family::Kcompactd, Family::Numa];
 
 /// What memory was asked for where programs compacted, by the functions above them: of stacks, or else of tasks that were held up. `None`
 /// where most say nothing of it.
-pub(super) fn compacted_for(look: &Look, hits: &Hits) -> Option<Purposes> {
-    let of_stacks = |profile: &ProfileSeen| profile.purposes(Family::Compaction, NOT_DIRECT, hits, &look.windows);
+pub(super) fn compacted_for(observed: &Observed, hits: &Hits) -> Option<Purposes> {
+    let of_stacks = |profile: &ProfileSeen| profile.purposes(Family::Compaction, NOT_DIRECT, hits, &observed.windows);
     let of_stalls = || {
-        let stalls = look.stalls.as_ref()?.of_kind(StallKind::Compaction, hits, &look.windows);
+        let stalls = observed.stalls.as_ref()?.of_kind(StallKind::Compaction, hits, &observed.windows);
         Some(stalls.purposes).filter(|purposes| purposes.sum() > 0)
     };
-    look.profile.as_ref().and_then(of_stacks).or_else(of_stalls)
+    observed.profile.as_ref().and_then(of_stacks).or_else(of_stalls)
 }
 
 /// Whether most of compaction was for that.
-pub(super) fn is_mostly_for(look: &Look, hits: &Hits, purpose: Purpose) -> bool {
-    compacted_for(look, hits).is_some_and(|purposes| purposes.share(purpose) >= 0.5)
+pub(super) fn is_mostly_for(observed: &Observed, hits: &Hits, purpose: Purpose) -> bool {
+    compacted_for(observed, hits).is_some_and(|purposes| purposes.share(purpose) >= 0.5)
 }
 
 /// Whether most of compaction was for what is no huge page: by who asked, where that is known, or else by the size of it.
-pub(super) fn is_for_no_huge_page(look: &Look, hits: &Hits) -> bool {
-    if let Some(purposes) = compacted_for(look, hits) {
+pub(super) fn is_for_no_huge_page(observed: &Observed, hits: &Hits) -> bool {
+    if let Some(purposes) = compacted_for(observed, hits) {
         return purposes.share(Purpose::HugePage) < 0.5;
     }
-    if no_fault_wanted_one(look, hits) {
+    if no_fault_wanted_one(observed, hits) {
         return true;
     }
-    let stalls = look.stalls.as_ref().map(|stalls| stalls.of_kind(StallKind::Compaction, hits, &look.windows));
+    let stalls = observed.stalls.as_ref().map(|stalls| stalls.of_kind(StallKind::Compaction, hits, &observed.windows));
     let Some(order) = stalls.and_then(|stalled| stalled.order) else { return false };
-    let mut sizes = sizes_on(look, hits).peekable();
+    let mut sizes = sizes_on(observed, hits).peekable();
     if sizes.peek().is_none() {
         return order != PMD_ORDER;
     }
     let pages = 1u64.checked_shl(u32::from(order)).unwrap_or(u64::MAX);
-    let kib = (pages as f64 * look.page_size / 1024.0) as u64;
+    let kib = (pages as f64 * observed.page_size / 1024.0) as u64;
     !sizes.any(|size| size == kib)
 }
 
 /// Whether the kernel's counters say that page faults asked for hardly any huge page: for one in ten compactions at most was one given or refused.
 /// They count those of one size and of anonymous memory alone: where other sizes or shared memory may have them, they say nothing. A listing
 /// seldom has the switch of shared memory, which is off unless somebody set it.
-fn no_fault_wanted_one(look: &Look, hits: &Hits) -> bool {
-    let mean = |signal| look.rate(signal).mean(hits, &look.windows);
+fn no_fault_wanted_one(observed: &Observed, hits: &Hits) -> bool {
+    let mean = |signal| observed.rate(signal).mean(hits, &observed.windows);
     let faults = mean(&signal::THP_FAULT_ALLOC).zip(mean(&signal::THP_FAULT_FALLBACK));
-    let pmd_kib = ((1u64 << PMD_ORDER) as f64 * look.page_size / 1024.0) as u64;
+    let pmd_kib = ((1u64 << PMD_ORDER) as f64 * observed.page_size / 1024.0) as u64;
     let is_shared = |setting: Option<&str>| match setting {
         Some(setting) => !matches!(setting, "never" | "deny"),
-        None => !look.is_import,
+        None => !observed.is_import,
     };
     let compactions = mean(&signal::COMPACT_STALL).unwrap_or(0.0);
-    let values = Values { look, over: Some(hits) };
+    let values = Values { observed, over: Some(hits) };
     faults.is_some_and(|(given, refused)| given + refused <= compactions * 0.1)
-        && sizes_on(look, hits).all(|size| size == pmd_kib)
+        && sizes_on(observed, hits).all(|size| size == pmd_kib)
         && !values.of("thp.shmem_enabled").into_iter().any(is_shared)
 }
 
@@ -196,12 +196,12 @@ fn no_fault_wanted_one(look: &Look, hits: &Hits) -> bool {
 const PMD_ORDER: u8 = 9;
 
 /// KiB of each size that memory of any kind could get; none where the kernel has no switch for each.
-fn sizes_on<'a>(look: &'a Look, hits: &'a Hits) -> impl Iterator<Item = u64> + 'a {
-    let values = Values { look, over: Some(hits) };
+fn sizes_on<'a>(observed: &'a Observed, hits: &'a Hits) -> impl Iterator<Item = u64> + 'a {
+    let values = Values { observed, over: Some(hits) };
     let is_on = |switch: Option<&str>| !matches!(switch, Some("never" | "deny"));
     let of_global = |name: &str| values.of(name).into_iter().any(is_on);
     let (anonymous, shared) = (of_global("thp.enabled"), of_global("thp.shmem_enabled"));
-    look.settings.names("mthp[").filter_map(move |name| {
+    observed.settings.names("mthp[").filter_map(move |name| {
         let (size, kind) = name.strip_prefix("mthp[")?.split_once("k].")?;
         let global = if kind == "enabled" { anonymous } else { shared };
         let has = |switch: Option<&str>| if switch == Some("inherit") { global } else { is_on(switch) };
@@ -211,28 +211,28 @@ fn sizes_on<'a>(look: &'a Look, hits: &'a Hits) -> impl Iterator<Item = u64> + '
 }
 
 /// Whether `thp.enabled` decides about any size: before 6.8 it always does; from then on, where a size inherits it.
-pub(super) fn follows_global(look: &Look) -> bool {
-    let mut sizes = look.settings.names("mthp[").filter(|name| name.ends_with("].enabled")).peekable();
-    sizes.peek().is_none() || sizes.any(|name| look.settings.value(name) == Some("inherit"))
+pub(super) fn follows_global(observed: &Observed) -> bool {
+    let mut sizes = observed.settings.names("mthp[").filter(|name| name.ends_with("].enabled")).peekable();
+    sizes.peek().is_none() || sizes.any(|name| observed.settings.value(name) == Some("inherit"))
 }
 
 /// Whether a job that is kept off huge pages stays so when it asks for them by `madvise`: `PR_SET_THP_DISABLE` marked new
 /// areas before 4.13, and `madvise` took the mark away (kernel commit 1860033237d4).
-pub(super) fn holds_against_madvise(look: &Look) -> bool {
-    look.settings.release().is_some_and(|release| release >= (4, 13, 0))
+pub(super) fn holds_against_madvise(observed: &Observed) -> bool {
+    observed.settings.release().is_some_and(|release| release >= (4, 13, 0))
 }
 
 /// Whether a size is on, by its own switch or by the global one that it inherits. No where that is not known.
-pub(super) fn is_on(look: &Look, size: &str) -> bool {
-    let switch = match look.settings.value(size) {
-        Some("inherit") => look.settings.value("thp.enabled"),
+pub(super) fn is_on(observed: &Observed, size: &str) -> bool {
+    let switch = match observed.settings.value(size) {
+        Some("inherit") => observed.settings.value("thp.enabled"),
         switch => switch,
     };
     matches!(switch, Some("always" | "madvise"))
 }
 
 /// The switch of the size of 2 MiB, for a smaller one that is to go to the same memory.
-pub(super) fn as_large(look: &Look) -> Option<String> {
+pub(super) fn as_large(observed: &Observed) -> Option<String> {
     let size = "mthp[2048k].enabled";
-    look.settings.value(size).filter(|_| is_on(look, size)).map(str::to_owned)
+    observed.settings.value(size).filter(|_| is_on(observed, size)).map(str::to_owned)
 }

@@ -1,7 +1,7 @@
 //! What is wrong, from what was recorded: named causes with evidence, what was ruled out, what to change first, and how to
 //! find out whether it helped.
 //!
-//! [`look`] folds a recording into windows; [`families`] and [`stalls`] say what its stacks and stalls show, and
+//! [`observed`] folds a recording into windows; [`families`] and [`stalls`] say what its stacks and stalls show, and
 //! [`processes`] who used most; each file of [`rules`] declares one thing that can be wrong and judges it with the tools of
 //! [`case`]; [`by_profile`] and [`by_stalls`] name what a profile or a log of the kernel shows where the rest is missing; [`diagnose`] asks them all.
 
@@ -10,12 +10,12 @@ pub mod answer;
 mod by_profile;
 mod by_stalls;
 pub mod case;
+pub mod coverage;
 mod deciding;
 pub mod document;
 pub mod families;
 mod huge_faults;
-pub mod look;
-pub mod looked;
+pub mod observed;
 pub mod processes;
 pub mod proposal;
 mod propose;
@@ -32,20 +32,20 @@ pub use document::{
     Activity, CAVEAT, Confidence, Cost, Diagnosis, Evidence, Finding, Held, MissingView, NotDecided, NotFound,
     RuledOut, SCHEMA, Severity, Stretch, Tier,
 };
-pub use look::Look;
+pub use observed::Observed;
 pub use proposal::Proposal;
 
 /// What rules ask a recording for.
 pub use crate::counter as signal;
 use crate::recording::SamplingEvent;
 use case::{Case, Draft, Verdict};
-use document::{LookView, TierView};
+use document::{ObservedView, TierView};
 use jiff::Timestamp;
-use look::{Hits, Missing};
+use observed::{Hits, Missing};
 use rule::Rule;
 use std::cmp::Reverse;
 
-/// Stretches of a finding that are listed, two at least: in a look of days a symptom can come and go a thousand times.
+/// Stretches of a finding that are listed, two at least: in a recording of days a symptom can come and go a thousand times.
 const MOST_STRETCHES: usize = 100;
 
 /// A part from which on something is severe, and one from which on it matters. Ours.
@@ -54,11 +54,11 @@ const NOTEWORTHY: f64 = 0.05;
 
 /// Asks every rule.
 #[must_use]
-pub fn diagnose(look: &Look, subject: &str) -> Diagnosis {
+pub fn diagnose(observed: &Observed, subject: &str) -> Diagnosis {
     let mut judged: Vec<(&'static Rule, Verdict)> = Vec::with_capacity(rules::ALL.len());
     let mut found: Vec<&'static str> = Vec::new();
     for rule in rules::ALL {
-        let case = Case { look, rule, found: &found };
+        let case = Case { observed, rule, found: &found };
         let named = by_stalls::name(by_profile::name((rule.judge)(&case), &case), &case);
         let verdict = rules::says_for_what(&case, named);
         if matches!(verdict, Verdict::Found(_)) {
@@ -72,8 +72,8 @@ pub fn diagnose(look: &Look, subject: &str) -> Diagnosis {
     for (rule, verdict) in &judged {
         let (id, title) = (rule.id.to_owned(), rule.title.to_owned());
         match verdict {
-            Verdict::Found(draft) => findings.push(finding(rule, draft, &judged, look)),
-            Verdict::NotFound(because) if is_too_short(look, rule) => not_decided.push(NotDecided {
+            Verdict::Found(draft) => findings.push(finding(rule, draft, &judged, observed)),
+            Verdict::NotFound(because) if is_too_short(observed, rule) => not_decided.push(NotDecided {
                 id,
                 title,
                 missing: Vec::new(),
@@ -94,35 +94,35 @@ pub fn diagnose(look: &Look, subject: &str) -> Diagnosis {
     let order = |finding: &Finding| (Reverse(finding.severity), finding.id == CAVEAT, Reverse(finding.confidence));
     findings.sort_by_key(order);
     relations::relate(&mut findings, &judged);
-    let (schema, look_view) = (SCHEMA.to_owned(), look_view(look, subject));
-    let notes = notes(look, &findings);
-    Diagnosis { schema, look: look_view, findings, not_found, not_decided, notes }
+    let (schema, observed_view) = (SCHEMA.to_owned(), observed_view(observed, subject));
+    let notes = notes(observed, &findings);
+    Diagnosis { schema, observed: observed_view, findings, not_found, not_decided, notes }
 }
 
 /// Whether a recording is so short that what it does not show may be there all the same. A listing is as long as somebody cared to paste.
-fn is_too_short(look: &Look, rule: &Rule) -> bool {
+fn is_too_short(observed: &Observed, rule: &Rule) -> bool {
     /// Seconds. A job that takes no longer is over before most of what memory management does to it.
     const SHORTEST: f64 = 3.0;
-    !look.is_import && rule.lasts > 0.0 && look.windows.seconds() < SHORTEST
+    !observed.is_import && rule.lasts > 0.0 && observed.windows.seconds() < SHORTEST
 }
 
 /// A guest without processor counters has only the timer: that is so on every healthy one, and no finding.
-fn notes(look: &Look, findings: &[Finding]) -> Vec<String> {
-    let by_timer = look.profile.as_ref().is_some_and(|profile| profile.event() == Some(&SamplingEvent::CpuClock));
+fn notes(observed: &Observed, findings: &[Finding]) -> Vec<String> {
+    let by_timer = observed.profile.as_ref().is_some_and(|profile| profile.event() == Some(&SamplingEvent::CpuClock));
     let note = "Stacks were sampled by a timer (cpu-clock), as where the processor's counters are not to be had: code that \
                 runs with interrupts off is charged to where they are allowed again.";
     let is_guarded = findings
         .iter()
         .flat_map(|finding| finding.change.iter().chain(&finding.alternatives))
         .any(|change| change.apply == Some(proposal::Command::Guard));
-    let of_a_stream = if is_guarded { None } else { rules::stream_note(look) };
-    by_timer.then(|| note.to_owned()).into_iter().chain(rules::growth_note(look)).chain(of_a_stream).collect()
+    let of_a_stream = if is_guarded { None } else { rules::stream_note(observed) };
+    by_timer.then(|| note.to_owned()).into_iter().chain(rules::growth_note(observed)).chain(of_a_stream).collect()
 }
 
-fn finding(rule: &Rule, draft: &Draft, judged: &[(&'static Rule, Verdict)], look: &Look) -> Finding {
+fn finding(rule: &Rule, draft: &Draft, judged: &[(&'static Rule, Verdict)], observed: &Observed) -> Finding {
     let (first, length) = draft.hits.longest(|answer| answer == Answer::Yes);
-    let has_beginning = length > 0 && tells_when(&draft.hits, look);
-    let since = has_beginning.then(|| look.windows.from(first)).and_then(|at| instant(look, at));
+    let has_beginning = length > 0 && tells_when(&draft.hits, observed);
+    let since = has_beginning.then(|| observed.windows.from(first)).and_then(|at| instant(observed, at));
     let rivals = judged.iter().filter(|(other, _)| rule.rivals.contains(&other.id));
     let ruled_out = rivals.filter_map(|(other, verdict)| match verdict {
         Verdict::NotFound(because) => {
@@ -131,7 +131,7 @@ fn finding(rule: &Rule, draft: &Draft, judged: &[(&'static Rule, Verdict)], look
         _ => None,
     });
     let mut changes: Vec<Proposal> = Vec::new();
-    for change in draft.changes.iter().cloned().chain(propose::proposals(rule, look, &draft.hits)) {
+    for change in draft.changes.iter().cloned().chain(propose::proposals(rule, observed, &draft.hits)) {
         // Two steps can come to the same on this host: the one that stands first says why.
         let is_there = |other: &Proposal| !change.settings.is_empty() && other.settings == change.settings;
         if !changes.iter().any(is_there) {
@@ -141,11 +141,11 @@ fn finding(rule: &Rule, draft: &Draft, judged: &[(&'static Rule, Verdict)], look
     // What a command of ours does comes first; advice alone is better than nothing.
     let is_done_by_us = |change: &Proposal| !change.settings.is_empty() || change.apply.is_some();
     let to_try = changes.iter().position(is_done_by_us).or((!changes.is_empty()).then_some(0));
-    let not_told = propose::settings_not_told(&changes, look);
+    let not_told = propose::settings_not_told(&changes, observed);
     let change = to_try.map(|at| changes.remove(at));
-    // What is sure needs no further look, and a host that can be recorded is better recorded.
-    let is_open = look.is_import && draft.confidence.unwrap_or(Confidence::Low) == Confidence::Low;
-    let decide = is_open.then(|| deciding::command(rule.id, look)).flatten().map(str::to_owned);
+    // What is sure needs no further recording, and a host that can be recorded is better recorded.
+    let is_open = observed.is_import && draft.confidence.unwrap_or(Confidence::Low) == Confidence::Low;
+    let decide = is_open.then(|| deciding::command(rule.id, observed)).flatten().map(str::to_owned);
     let mut counterindications: Vec<String> = draft.watch.clone();
     if !draft.without_counterindications {
         counterindications.extend(rule.counterindications.iter().map(|text| (*text).to_owned()));
@@ -162,9 +162,9 @@ fn finding(rule: &Rule, draft: &Draft, judged: &[(&'static Rule, Verdict)], look
         confidence: draft.confidence.unwrap_or(Confidence::Low),
         tiers: draft.tiers.clone(),
         since,
-        held: held(&draft.hits, look),
-        seconds: draft.hits.seconds(&look.windows),
-        of_seconds: look.windows.seconds(),
+        held: held(&draft.hits, observed),
+        seconds: draft.hits.seconds(&observed.windows),
+        of_seconds: observed.windows.seconds(),
         who: draft.who.clone(),
         follows_from: Vec::new(),
         leads_to: Vec::new(),
@@ -180,23 +180,23 @@ fn finding(rule: &Rule, draft: &Draft, judged: &[(&'static Rule, Verdict)], look
 }
 
 /// Whether it is known when something held: it was judged window by window, and there is more than one reading, which has no time.
-fn tells_when(hits: &Hits, look: &Look) -> bool {
-    !hits.is_whole && look.ticks != 1
+fn tells_when(hits: &Hits, observed: &Observed) -> bool {
+    !hits.is_whole && observed.ticks != 1
 }
 
 /// When it held, window by window. `None`: that is not known, or it never did.
-fn held(hits: &Hits, look: &Look) -> Option<Held> {
+fn held(hits: &Hits, observed: &Observed) -> Option<Held> {
     let runs = hits.runs(|answer| answer == Answer::Yes);
-    let (first, length) = runs.last().copied().filter(|_| tells_when(hits, look))?;
-    let windows = &look.windows;
+    let (first, length) = runs.last().copied().filter(|_| tells_when(hits, observed))?;
+    let windows = &observed.windows;
     let after = first + length;
     let listed = listed(&runs);
     let seconds = |at: u64| at.saturating_sub(windows.start) as f64 * 1e-9;
     let stretch = |(first, length): &(usize, usize)| {
         let (from, to) = (windows.from(*first), windows.to(first + length - 1));
         Stretch {
-            from: instant(look, from),
-            to: instant(look, to),
+            from: instant(observed, from),
+            to: instant(observed, to),
             from_seconds: seconds(from),
             to_seconds: seconds(to),
         }
@@ -244,8 +244,8 @@ fn view(missing: &Missing) -> MissingView {
 }
 
 /// An instant of the recording as people write it; `None` where there is no clock, or where it says nothing that is an instant.
-fn instant(look: &Look, at: u64) -> Option<String> {
-    let nanoseconds = i128::from(at) + i128::from(look.wall_offset?);
+fn instant(observed: &Observed, at: u64) -> Option<String> {
+    let nanoseconds = i128::from(at) + i128::from(observed.wall_offset?);
     let milliseconds = nanoseconds.div_euclid(1_000_000);
     let instant = Timestamp::from_millisecond(i64::try_from(milliseconds).ok()?).ok()?;
     // A listing with the time of day alone begins on the day from which seconds are counted.
@@ -253,41 +253,42 @@ fn instant(look: &Look, at: u64) -> Option<String> {
     Some(if has_date { format!("{instant:.0}") } else { instant.strftime("%H:%M:%S").to_string() })
 }
 
-fn look_view(look: &Look, subject: &str) -> LookView {
-    let has_samples = look.ticks > 0;
-    LookView {
+fn observed_view(observed: &Observed, subject: &str) -> ObservedView {
+    let has_samples = observed.ticks > 0;
+    ObservedView {
         subject: subject.to_owned(),
-        from: has_samples.then(|| instant(look, look.windows.start)).flatten(),
-        to: has_samples.then(|| instant(look, look.windows.end)).flatten(),
-        seconds: look.windows.seconds(),
-        samples: look.ticks,
-        profile_samples: look.profile_samples(),
-        window_seconds: look.windows.width as f64 * 1e-9,
-        tools: look.tools.clone(),
-        kernel: look.kernel.clone(),
-        cpus: look.cpus(),
-        memory_bytes: look.memory(),
-        activity: activity::of(look),
+        from: has_samples.then(|| instant(observed, observed.windows.start)).flatten(),
+        to: has_samples.then(|| instant(observed, observed.windows.end)).flatten(),
+        seconds: observed.windows.seconds(),
+        samples: observed.ticks,
+        profile_samples: observed.profile_samples(),
+        window_seconds: observed.windows.width as f64 * 1e-9,
+        tools: observed.tools.clone(),
+        kernel: observed.kernel.clone(),
+        cpus: observed.cpus(),
+        memory_bytes: observed.memory(),
+        activity: activity::of(observed),
         command: None,
         tiers: vec![
             TierView {
                 tier: Tier::Counters,
-                looked: has_samples,
+                recorded: has_samples,
                 words: if has_samples { "kernel counters and settings" } else { "there is no sample" }.to_owned(),
             },
-            stacks_view(look),
+            stacks_view(observed),
             TierView {
                 tier: Tier::Stalls,
-                looked: look.stalls.is_some(),
-                words: if look.stalls.is_some() { "how long tasks were held up" } else { "not recorded" }.to_owned(),
+                recorded: observed.stalls.is_some(),
+                words: if observed.stalls.is_some() { "how long tasks were held up" } else { "not recorded" }
+                    .to_owned(),
             },
-            TierView { tier: Tier::Hardware, looked: false, words: "not recorded".to_owned() },
+            TierView { tier: Tier::Hardware, recorded: false, words: "not recorded".to_owned() },
         ],
     }
 }
 
-fn stacks_view(look: &Look) -> TierView {
-    let words = match &look.profile {
+fn stacks_view(observed: &Observed) -> TierView {
+    let words = match &observed.profile {
         None => "not recorded".to_owned(),
         Some(profile) => {
             let event = profile.event().map_or("an unknown event", |event| event.word());
@@ -295,7 +296,7 @@ fn stacks_view(look: &Look) -> TierView {
             format!("{depth}, sampled by {event}")
         }
     };
-    TierView { tier: Tier::Stacks, looked: look.profile.is_some(), words }
+    TierView { tier: Tier::Stacks, recorded: observed.profile.is_some(), words }
 }
 
 #[cfg(test)]

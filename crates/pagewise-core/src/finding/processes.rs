@@ -2,7 +2,7 @@
 
 use super::answer::Answer;
 use super::families::{Share, shares};
-use super::look::{Hits, Windows};
+use super::observed::{Hits, Windows};
 use crate::recording::{ProcessRow, Walk};
 use std::collections::BTreeMap;
 

@@ -2,7 +2,7 @@
 //! commands that set it, undo it and decide whether it helps.
 
 use super::answer::Answer;
-use super::look::{Hits, Look, Missing};
+use super::observed::{Hits, Missing, Observed};
 use super::proposal::{ActsOn, Command, Proposal, ProposedSetting, TakesEffect};
 use super::rule::{Rule, Step, To};
 use crate::tunable::policy::{Policy, Setting};
@@ -10,12 +10,12 @@ use crate::tunable::{CostClass, Scope, Switching, Tunable, find};
 
 /// The steps of a rule that this host can take and that change something, in order. `hits`: where the rule's finding holds.
 #[must_use]
-pub(super) fn proposals(rule: &Rule, look: &Look, hits: &Hits) -> Vec<Proposal> {
-    rule.changes.iter().filter_map(|step| proposal(step, look, hits)).collect()
+pub(super) fn proposals(rule: &Rule, observed: &Observed, hits: &Hits) -> Vec<Proposal> {
+    rule.changes.iter().filter_map(|step| proposal(step, observed, hits)).collect()
 }
 
-fn proposal(step: &Step, look: &Look, hits: &Hits) -> Option<Proposal> {
-    if step.only_when.is_some_and(|when| !(when.holds)(look, hits)) {
+fn proposal(step: &Step, observed: &Observed, hits: &Hits) -> Option<Proposal> {
+    if step.only_when.is_some_and(|when| !(when.holds)(observed, hits)) {
         return None;
     }
     let told = advice(step.why, step.restart);
@@ -28,33 +28,33 @@ fn proposal(step: &Step, look: &Look, hits: &Hits) -> Option<Proposal> {
         }
         To::First(_) | To::Worked(..) => {}
     }
-    let from = look.settings.value(step.tunable);
+    let from = observed.settings.value(step.tunable);
     if from.is_some_and(|from| !step.only_from.is_empty() && !step.only_from.contains(&from)) {
         return None;
     }
-    let mut settings = vec![(step.tunable, value(step.tunable, step.to, look)?)];
+    let mut settings = vec![(step.tunable, value(step.tunable, step.to, observed)?)];
     for (tunable, to) in step.with {
-        settings.push((tunable, value(tunable, *to, look)?));
+        settings.push((tunable, value(tunable, *to, observed)?));
     }
-    change(&settings, step.why, step.restart, look)
+    change(&settings, step.why, step.restart, observed)
 }
 
 /// The value that is meant, on this host.
-fn value(tunable: &str, to: To, look: &Look) -> Option<String> {
+fn value(tunable: &str, to: To, observed: &Observed) -> Option<String> {
     match to {
-        To::First(values) => first(tunable, values, look),
-        To::Worked(of, _) => of(look),
+        To::First(values) => first(tunable, values, observed),
+        To::Worked(of, _) => of(observed),
         To::HugePages | To::Guard | To::Advice => None,
     }
 }
 
 /// The first value that the kernel certainly has.
-fn first(tunable: &str, values: &[&str], look: &Look) -> Option<String> {
-    values.iter().find(|value| look.settings.takes(tunable, value) == Answer::Yes).map(|value| (*value).to_owned())
+fn first(tunable: &str, values: &[&str], observed: &Observed) -> Option<String> {
+    values.iter().find(|value| observed.settings.takes(tunable, value) == Answer::Yes).map(|value| (*value).to_owned())
 }
 
 /// What is proposed to be set and no file said the value of: it may have the proposed one already. Of listings alone, which can be added to.
-pub(super) fn settings_not_told(changes: &[Proposal], look: &Look) -> Option<Missing> {
+pub(super) fn settings_not_told(changes: &[Proposal], observed: &Observed) -> Option<Missing> {
     let proposed = changes.iter().filter(|change| change.scope == ActsOn::Host).flat_map(|change| &change.settings);
     let mut names: Vec<&str> = Vec::new();
     for ProposedSetting { tunable, from, .. } in proposed {
@@ -62,7 +62,7 @@ pub(super) fn settings_not_told(changes: &[Proposal], look: &Look) -> Option<Mis
             names.push(tunable);
         }
     }
-    let first = *names.first().filter(|_| look.is_import)?;
+    let first = *names.first().filter(|_| observed.is_import)?;
     let file = |name: &&str| find(name).ok()?.descriptor.paths.first().filter(|path| !path.contains('{')).copied();
     let files: Vec<&str> = names.iter().filter_map(file).collect();
     let print =
@@ -91,8 +91,8 @@ pub(super) fn advice(words: &str, restart: bool) -> Proposal {
 /// A tunable set to a value. `None` where the host lacks it, has the value already, does not take it, or a ceiling forbids
 /// it.
 #[must_use]
-pub(super) fn set(tunable: &str, to: &str, why: &str, restart: bool, look: &Look) -> Option<Proposal> {
-    change(&[(tunable, to.to_owned())], why, restart, look)
+pub(super) fn set(tunable: &str, to: &str, why: &str, restart: bool, observed: &Observed) -> Option<Proposal> {
+    change(&[(tunable, to.to_owned())], why, restart, observed)
 }
 
 /// A setting that this host can take and does not have yet.
@@ -108,20 +108,20 @@ impl Checked {
     }
 }
 
-fn checked(tunable: &str, to: &str, look: &Look) -> Option<Checked> {
+fn checked(tunable: &str, to: &str, observed: &Observed) -> Option<Checked> {
     let found = find(tunable).ok()?;
     let to = found.canonical(to).ok()?;
-    let from = if found.is_for_job() { None } else { look.settings.value(&found.name).map(str::to_owned) };
-    let is_there = look.settings.has(&found.name) == Answer::Yes;
-    let takes = look.settings.takes(&found.name, &to) != Answer::No;
+    let from = if found.is_for_job() { None } else { observed.settings.value(&found.name).map(str::to_owned) };
+    let is_there = observed.settings.has(&found.name) == Answer::Yes;
+    let takes = observed.settings.takes(&found.name, &to) != Answer::No;
     let differs = from.as_deref().is_none_or(|from| !found.same(from, &to));
-    let is_possible = is_there && takes && differs && is_below_ceiling(&found, &to, look);
+    let is_possible = is_there && takes && differs && is_below_ceiling(&found, &to, observed);
     is_possible.then_some(Checked { found, from, to })
 }
 
 /// Settings that change together: all of them, or none.
-fn change(settings: &[(&str, String)], why: &str, restart: bool, look: &Look) -> Option<Proposal> {
-    let all = settings.iter().map(|(tunable, to)| checked(tunable, to, look)).collect::<Option<Vec<Checked>>>()?;
+fn change(settings: &[(&str, String)], why: &str, restart: bool, observed: &Observed) -> Option<Proposal> {
+    let all = settings.iter().map(|(tunable, to)| checked(tunable, to, observed)).collect::<Option<Vec<Checked>>>()?;
     if all.is_empty() {
         return None;
     }
@@ -164,14 +164,14 @@ fn change(settings: &[(&str, String)], why: &str, restart: bool, look: &Look) ->
 }
 
 /// A ceiling is a share of memory. Where the amount of memory is not known, nothing that has one is proposed.
-fn is_below_ceiling(found: &Tunable, to: &str, look: &Look) -> bool {
+fn is_below_ceiling(found: &Tunable, to: &str, observed: &Observed) -> bool {
     let Some(ceiling) = found.descriptor.ceiling else { return true };
-    let Some(memory) = look.memory() else { return false };
+    let Some(memory) = observed.memory() else { return false };
     let Ok(number) = to.parse::<f64>() else { return false };
     let unit = match found.name.as_str() {
         name if name.ends_with("kbytes") => 1024.0,
         name if name.ends_with("hugepages") => {
-            look.last(&super::signal::HUGEPAGE_SIZE).unwrap_or(2.0 * 1024.0 * 1024.0)
+            observed.last(&super::signal::HUGEPAGE_SIZE).unwrap_or(2.0 * 1024.0 * 1024.0)
         }
         _ => 1.0,
     };
@@ -184,16 +184,16 @@ mod tests {
 
     #[test]
     fn what_has_a_ceiling_is_not_proposed_where_it_cannot_be_checked() {
-        let look = Look::default();
-        assert_eq!(set("vm.min_free_kbytes", "65536", "", false, &look), None);
-        assert!(set("vm.swappiness", "50", "", false, &look).is_some());
+        let observed = Observed::default();
+        assert_eq!(set("vm.min_free_kbytes", "65536", "", false, &observed), None);
+        assert!(set("vm.swappiness", "50", "", false, &observed).is_some());
     }
 
     #[test]
     fn what_not_every_kernel_has_is_not_proposed_for_one_that_is_not_known() {
-        let look = Look::default();
+        let observed = Observed::default();
         for (name, value) in [("vm.watermark_scale_factor", "50"), ("mglru.enabled", "y"), ("process.thp", "never")] {
-            assert_eq!(set(name, value, "", false, &look), None, "{name}");
+            assert_eq!(set(name, value, "", false, &observed), None, "{name}");
         }
     }
 
@@ -203,14 +203,14 @@ mod tests {
             let name = |name: &str| if name == "a" { "vm.swappiness" } else { "vm.vfs_cache_pressure" };
             values.iter().map(|(which, value)| (name(which), (*value).to_owned())).collect()
         };
-        let both = change(&settings(&[("a", "10"), ("b", "200")]), "why", false, &Look::default());
+        let both = change(&settings(&[("a", "10"), ("b", "200")]), "why", false, &Observed::default());
         let both = both.expect("every kernel has them");
         let set: Vec<(&str, &str)> = both.settings.iter().map(|one| (one.tunable.as_str(), one.to.as_str())).collect();
         assert_eq!(set, [("vm.swappiness", "10"), ("vm.vfs_cache_pressure", "200")]);
         let Some(Command::Set { policy }) = &both.apply else { panic!("{:?}", both.apply) };
         assert_eq!(policy.to_string(), "vm.swappiness=10,vm.vfs_cache_pressure=200");
         assert_eq!(both.undo, Some(Command::Revert));
-        let refused = change(&settings(&[("a", "10"), ("b", "much")]), "", false, &Look::default());
+        let refused = change(&settings(&[("a", "10"), ("b", "much")]), "", false, &Observed::default());
         assert_eq!(refused, None, "neither without the other");
     }
 
@@ -221,7 +221,7 @@ mod tests {
             ("swap", "zram:4G", false, TakesEffect::AtOnce),
             ("thp.enabled", "madvise", false, TakesEffect::NewMemory),
         ] {
-            let change = set(name, value, "", false, &Look::default()).expect(name);
+            let change = set(name, value, "", false, &Observed::default()).expect(name);
             let kinds: Vec<bool> =
                 change.verify.iter().map(|proof| matches!(proof, Command::Prove { live: true, .. })).collect();
             assert_eq!(kinds, if is_live { vec![true, false] } else { vec![false] }, "{name}");

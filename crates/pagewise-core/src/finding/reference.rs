@@ -16,7 +16,7 @@ const HEAD: &str = "# Findings\n\n\
     Made from the rules in `crates/pagewise-core/src/finding/rules/`; a test compares. `pagewise diagnose` asks all of \
     them. Why they are as they are: [design note 11](../design/0011-findings.md). The document that `--json` writes: \
     [findings.schema.json](findings.schema.json).\n\n\
-    A look is cut into windows of ten seconds. A threshold is *documented*, with the place, or *ours*: proposed here. \
+    A recording is cut into windows of ten seconds. A threshold is *documented*, with the place, or *ours*: proposed here. \
     Confidence is high when two kinds of evidence show the mechanism by themselves and none speaks against it. What is \
     not recorded is never taken for zero.\n";
 
@@ -45,7 +45,7 @@ fn section(rule: &Rule) -> String {
     row("shown by", tiers.join(", "));
     if !rule.needs.is_empty() {
         let needs: Vec<String> = rule.needs.iter().map(|signal| format!("`{}`", signal.label())).collect();
-        row("looks at", needs.join(", "));
+        row("reads", needs.join(", "));
     }
     text.push_str("\nChanges, the smallest first:\n\n");
     for (place, step) in rule.changes.iter().enumerate() {
@@ -64,7 +64,7 @@ fn section(rule: &Rule) -> String {
 fn lasts(rule: &Rule) -> String {
     match (rule.lasts > 0.0, rule.may_be_shorter) {
         (false, _) => "any time".to_owned(),
-        (true, true) => format!("{}, or all of a shorter look of a window at least", words::seconds(rule.lasts)),
+        (true, true) => format!("{}, or all of a shorter recording of a window at least", words::seconds(rule.lasts)),
         (true, false) => {
             format!("{}, or half of a shorter listing; a shorter recording does not decide", words::seconds(rule.lasts))
         }

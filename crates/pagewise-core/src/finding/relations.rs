@@ -1,12 +1,12 @@
 //! Which finding follows from which: when two explain the same time, one is the cause and the other what it comes to.
 //!
 //! The table says how the kernel works, not what was measured: that one thing can bring about the other, and by what. It
-//! holds for a look when both were found and the cause was there for at least half of the time of the other.
+//! holds for a recording when both were found and the cause was there for at least half of the time of the other.
 
 use super::answer::Answer;
 use super::case::Verdict;
 use super::document::{Finding, Link};
-use super::look::Hits;
+use super::observed::Hits;
 use super::rule::Rule;
 
 /// What follows, from what, and how: a clause that begins small and has no full stop.

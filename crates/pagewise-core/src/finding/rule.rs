@@ -2,7 +2,7 @@
 
 use super::case::{Case, Verdict};
 use super::document::{Compare, OriginView, Quantity, Tier};
-use super::look::{Hits, Look};
+use super::observed::{Hits, Observed};
 use super::signal;
 
 /// Where a threshold comes from.
@@ -81,8 +81,8 @@ impl Threshold {
 pub enum To {
     /// The first of these values that the kernel has.
     First(&'static [&'static str]),
-    /// What is worked out from the look, and what that is in words. `None`: nothing to propose.
-    Worked(fn(&Look) -> Option<String>, &'static str),
+    /// What is worked out from the recording, and what that is in words. `None`: nothing to propose.
+    Worked(fn(&Observed) -> Option<String>, &'static str),
     /// Huge pages for the memory of a process that runs.
     HugePages,
     /// A guard beside what runs.
@@ -96,8 +96,8 @@ pub enum To {
 pub struct When {
     /// In words that follow "only".
     pub words: &'static str,
-    /// Of a look, and where in it the finding holds.
-    pub holds: fn(&Look, &Hits) -> bool,
+    /// Of a recording, and where in it the finding holds.
+    pub holds: fn(&Observed, &Hits) -> bool,
 }
 
 /// A change, in the order of what it can break.
@@ -152,7 +152,7 @@ impl Step {
 
     /// Only where it changes something. The words follow "only".
     #[must_use]
-    pub const fn when(self, words: &'static str, holds: fn(&Look, &Hits) -> bool) -> Step {
+    pub const fn when(self, words: &'static str, holds: fn(&Observed, &Hits) -> bool) -> Step {
         Step { only_when: Some(When { words, holds }), ..self }
     }
 
@@ -182,7 +182,7 @@ pub struct Rule {
     pub thresholds: &'static [Threshold],
     /// How long it has to last, in seconds.
     pub lasts: f64,
-    /// Whether all of a look shorter than that, but of a window at least, is enough.
+    /// Whether all of a recording shorter than that, but of a window at least, is enough.
     pub may_be_shorter: bool,
     /// Signals without which it cannot be decided.
     pub needs: &'static [&'static signal::Quantity],
@@ -196,7 +196,7 @@ pub struct Rule {
     pub counterindications: &'static [&'static str],
     /// Where it is written down.
     pub docs: &'static [&'static str],
-    /// Reads the look.
+    /// Reads the recording.
     pub judge: fn(&Case<'_>) -> Verdict,
 }
 

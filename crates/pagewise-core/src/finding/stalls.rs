@@ -1,9 +1,9 @@
 //! What held tasks up, summed by kind and process.
 
 use super::answer::Answer;
+use super::coverage::{Coverage, gaps_of};
 use super::families::{Purposes, Share, shares};
-use super::look::{Hits, Windows};
-use super::looked::{Looked, gaps_of};
+use super::observed::{Hits, Windows};
 use crate::import::SEEN;
 use crate::recording::{Durations, Gap, StallKind, StallRow};
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ const SOURCE: &str = "stalls";
 #[derive(Debug)]
 pub struct StallsSeen {
     rows: Vec<StallRow>,
-    /// When nobody looked, or not all was seen.
+    /// When they were not recorded, or not all of them.
     gaps: Vec<Gap>,
 }
 
@@ -40,12 +40,12 @@ pub struct Stalled {
     pub seen_who: Vec<Share>,
     /// How they ended, with their part of the time, the most first.
     pub outcomes: Vec<(String, f64)>,
-    /// For how long anybody looked.
-    pub looked: Looked,
+    /// For how long they were recorded.
+    pub coverage: Coverage,
 }
 
 impl StallsSeen {
-    /// Keeps them, and when nobody looked.
+    /// Keeps them, and when they were not recorded.
     #[must_use]
     pub fn of(rows: Vec<StallRow>, gaps: &[Gap]) -> StallsSeen {
         StallsSeen { rows, gaps: gaps_of(SOURCE, gaps) }
@@ -110,7 +110,7 @@ impl StallsSeen {
         stalled.outcomes = shares(by_outcome).into_iter().map(|share| (share.comm, share.share)).collect();
         stalled.who = shares(by_process);
         let own = format!("{SOURCE}.{}", kind.word());
-        stalled.looked = Looked::at(&[SOURCE, &own], &self.gaps, over, windows);
+        stalled.coverage = Coverage::at(&[SOURCE, &own], &self.gaps, over, windows);
         stalled
     }
 }

@@ -67,7 +67,7 @@ impl Brake {
     }
 
     /// Looks whether they came back.
-    pub fn look(&mut self, at: u64, came_back: CameBack) -> Turned {
+    pub fn observe(&mut self, at: u64, came_back: CameBack) -> Turned {
         let Some((since, before)) = self.watching else {
             self.watching = Some((at, came_back));
             return Turned::Neither;
@@ -107,7 +107,7 @@ impl Brake {
         Turned::Neither
     }
 
-    /// Forgets, after a time in which nobody looked.
+    /// Forgets, after a time without samples.
     pub fn forget(&mut self) {
         *self = Brake::default();
     }
@@ -124,14 +124,14 @@ mod tests {
     fn said_of(parts: &[f64], of_files: bool, evicts: u64) -> Vec<Turned> {
         let mut brake = Brake::default();
         let mut total = CameBack::default();
-        brake.look(0, total);
+        brake.observe(0, total);
         let each = parts.iter().enumerate().map(|(index, part)| {
             brake.taken(TAKEN, if of_files { TAKEN } else { 0 });
             let back = (part * TAKEN as f64) as u64;
             total.of_files += if of_files { back } else { 0 };
             total.evicted += evicts + if of_files { 0 } else { TAKEN };
             total.of_evicted += evicts + if of_files { 0 } else { back };
-            brake.look((index as u64 + 1) * WATCHED, total)
+            brake.observe((index as u64 + 1) * WATCHED, total)
         });
         each.collect()
     }
@@ -161,8 +161,8 @@ mod tests {
     #[test]
     fn nothing_taken_says_nothing() {
         let mut brake = Brake::default();
-        brake.look(0, CameBack::default());
+        brake.observe(0, CameBack::default());
         let much = CameBack { of_files: 1 << 40, of_evicted: 1 << 40, evicted: 1 << 40 };
-        assert_eq!(brake.look(WATCHED, much), Turned::Neither);
+        assert_eq!(brake.observe(WATCHED, much), Turned::Neither);
     }
 }

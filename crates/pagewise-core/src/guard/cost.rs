@@ -71,7 +71,7 @@ impl Freeing {
     }
 }
 
-/// Kernel time for each byte that came in, looked at over so long at least: several batches of the guard, or as little as will do where the kernel is at
+/// Kernel time for each byte that came in, measured over so long at least: several batches of the guard, or as little as will do where the kernel is at
 /// work, since that is what the guard is to spare the host.
 const WINDOW: u64 = SECOND;
 const WINDOW_WITHOUT: u64 = SECOND / 4;
@@ -79,7 +79,7 @@ const WINDOW_WITHOUT: u64 = SECOND / 4;
 /// And until so much came in: kernel time is counted in ticks of 10 ms.
 const LEAST: u64 = 512 << 20;
 
-/// What the kernel does is looked at over so many of its own cycles: within one it works at first and rests then.
+/// What the kernel does is measured over so many of its own cycles: within one it works at first and rests then.
 const CYCLES: u64 = 8;
 
 /// A window in which it takes longer is none.
@@ -105,7 +105,7 @@ const AVERAGED: usize = 2 * LAST;
 const TELL_WITHOUT: u32 = 2;
 const TELL_WITHOUT_AGAIN: u32 = 4;
 
-/// Who reclaimed between two looks.
+/// Who reclaimed between two samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct By {
     /// The guard.
@@ -150,7 +150,7 @@ struct Copying {
 
 impl Copying {
     /// `true`: since the last such answer all that was read lay in memory.
-    fn look(&mut self, paid: Paid) -> bool {
+    fn observe(&mut self, paid: Paid) -> bool {
         let since = paid.since(*self.began.get_or_insert(paid));
         if since.came as f64 > ALL_IN_MEMORY * LEAST as f64 {
             self.began = Some(paid);
@@ -215,15 +215,15 @@ pub struct Filling {
 }
 
 impl Filling {
-    /// Looks on: totals of what was paid and for what, and who reclaimed since the last look. `true`: for
+    /// Takes in totals of what was paid and for what, and who reclaimed since the last sample. `true`: for
     /// some time it has been dearer with the guard than without.
-    pub fn look(&mut self, at: u64, paid: Paid, by: By) -> bool {
+    pub fn observe(&mut self, at: u64, paid: Paid, by: By) -> bool {
         let Some((began, before)) = self.began else {
             self.starts(at, paid);
             return false;
         };
         self.by = By { guard: self.by.guard || by.guard, kernel: self.by.kernel || by.kernel };
-        if self.copying.look(paid) {
+        if self.copying.observe(paid) {
             self.starts(at, paid);
             return false;
         }
@@ -292,7 +292,7 @@ impl Filling {
         *self = Filling { copying: self.copying, cycle: self.cycle, asked_again: true, ..Filling::default() };
     }
 
-    /// Forgets the window that nobody looked through.
+    /// Forgets a window that was not sampled throughout.
     pub fn forget(&mut self) {
         (self.began, self.copying.began) = (None, None);
         self.last = By::default();
@@ -333,11 +333,11 @@ mod tests {
         fn reads(&mut self, read: u64, came: u64, cpu: u64, by: By) -> bool {
             let Host { filling, at, paid } = self;
             if *at == 0 {
-                filling.look(0, *paid, By::default());
+                filling.observe(0, *paid, By::default());
             }
             *at += WINDOW;
             *paid = Paid { cpu: paid.cpu + cpu, read: paid.read + read, came: paid.came + came };
-            filling.look(*at, *paid, by)
+            filling.observe(*at, *paid, by)
         }
     }
 
@@ -379,7 +379,7 @@ mod tests {
                 host.filling.knows_without()
             })
             .collect();
-        assert_eq!(known, [false, false, false, false, true], "the first look begins the first window");
+        assert_eq!(known, [false, false, false, false, true], "the first sample begins the first window");
     }
 
     #[test]
@@ -396,26 +396,26 @@ mod tests {
     #[test]
     fn half_a_second_of_the_kernel_is_enough() {
         let mut filling = Filling::default();
-        filling.look(0, Paid::default(), By::default());
+        filling.observe(0, Paid::default(), By::default());
         let paid = |cpu: u64, came: u64| Paid { cpu, read: came, came };
         let quarter = SECOND / 4;
-        for looks in 1..=2 {
+        for quarters in 1..=2 {
             assert!(!filling.knows_without());
-            filling.look(looks * quarter, paid(looks * 100_000_000, looks << 30), KERNEL);
+            filling.observe(quarters * quarter, paid(quarters * 100_000_000, quarters << 30), KERNEL);
         }
         assert!(filling.knows_without());
         filling.starts(SECOND, Paid::default());
-        filling.look(SECOND + quarter, paid(100_000_000, 1 << 30), GUARD);
+        filling.observe(SECOND + quarter, paid(100_000_000, 1 << 30), GUARD);
         assert_eq!(filling.known().0, None, "the guard's window holds several batches");
     }
 
     #[test]
     fn little_that_comes_in_is_waited_for() {
         let mut filling = Filling::default();
-        filling.look(0, Paid::default(), KERNEL);
+        filling.observe(0, Paid::default(), KERNEL);
         for second in 1..=20 {
             let came = second * (16 << 20);
-            filling.look(second * SECOND, Paid { cpu: second * 10_000_000, read: came, came }, KERNEL);
+            filling.observe(second * SECOND, Paid { cpu: second * 10_000_000, read: came, came }, KERNEL);
         }
         assert!(!filling.knows_without());
     }

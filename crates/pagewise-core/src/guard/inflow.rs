@@ -4,7 +4,7 @@
 use super::SECOND;
 use super::sample::Sample;
 
-/// Growth is looked at over so long.
+/// Growth is measured over so long.
 const WINDOW: u64 = SECOND / 2;
 
 /// Not fewer bytes a second make a stream.
@@ -62,8 +62,8 @@ pub struct Inflow {
 }
 
 impl Inflow {
-    /// Looks on.
-    pub fn look(&mut self, sample: &Sample<'_>) {
+    /// Takes a sample in.
+    pub fn observe(&mut self, sample: &Sample<'_>) {
         let now = Levels::of(sample);
         let Some(began) = self.began else {
             self.began = Some(now);
@@ -96,7 +96,7 @@ impl Inflow {
         self.is_paused = expected && self.cause == Cause::Little;
     }
 
-    /// Forgets what it saw, after a time in which nobody looked.
+    /// Forgets what it saw, after a time without samples.
     pub fn forget(&mut self) {
         *self = Inflow::default();
     }
@@ -143,10 +143,10 @@ mod tests {
     fn after(change: impl Fn(&mut Sample<'static>)) -> Cause {
         let mut inflow = Inflow::default();
         let before = still();
-        inflow.look(&before);
+        inflow.observe(&before);
         let mut sample = Sample { at: before.at + SECOND, ..before };
         change(&mut sample);
-        inflow.look(&sample);
+        inflow.observe(&sample);
         inflow.cause()
     }
 
@@ -180,7 +180,7 @@ mod tests {
         let mut second = |inflow: &mut Inflow, file: u64, anonymous: u64| {
             (sample.at, sample.stolen_file) = (sample.at + SECOND, sample.stolen_file + file * MIB);
             sample.anonymous += anonymous * MIB;
-            inflow.look(&sample);
+            inflow.observe(&sample);
             (inflow.cause(), inflow.is_paused(), inflow.comes_back_at() / MIB as f64)
         };
         second(&mut inflow, 0, 0);

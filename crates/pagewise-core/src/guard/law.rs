@@ -35,14 +35,14 @@ impl Default for Settings {
     }
 }
 
-/// The shortest and the longest time between two looks at a domain that fills.
+/// The shortest and the longest time between two samples of a domain that fills.
 const SHORTEST_TICK: u64 = 2 * MILLISECOND;
 const LONGEST_TICK: u64 = 250 * MILLISECOND;
 
-/// Between two looks where memory is short and the kernel is left to it for now.
+/// Between two samples where memory is short and the kernel is left to it for now.
 const SHORT_OF_MEMORY_TICK: u64 = 50 * MILLISECOND;
 
-/// Between two looks where nothing streams and memory is free.
+/// Between two samples where nothing streams and memory is free.
 const IDLE_TICK: u64 = SECOND;
 
 /// A slice is as long as this, and not smaller or larger than these.
@@ -194,7 +194,7 @@ struct Batch {
 /// Watching the kernel at it.
 #[derive(Clone, Copy, Debug, Default)]
 struct Audition {
-    /// The last look of one under way.
+    /// The last sample of one under way.
     last: Option<u64>,
     listened: u64,
     /// Nothing was learnt: not before then again.
@@ -217,21 +217,21 @@ pub struct Law {
     /// Whether it slept until then, or was at work.
     slept: bool,
     lateness: f64,
-    /// Whether the last look came later than that.
+    /// Whether the last sample came later than that.
     woken_late: bool,
-    /// Headroom at the last look, and whether it was enough from the one before on.
+    /// Headroom at the last sample, and whether it was enough from the one before on.
     headroom: u64,
     had_room: bool,
     /// How long a slice takes at worst: among others who want the CPU, longer than it works.
     slice: f64,
-    /// The kernel reclaimed since the last look although it was the guard's to do. Free bytes do not tell all: for a large folio kswapd is woken
+    /// The kernel reclaimed since the last sample although it was the guard's to do. Free bytes do not tell all: for a large folio kswapd is woken
     /// where no block of its size is free, however much else is (`wakeup_kswapd`, `pgdat_balanced`, `mm/vmscan.c`, 6.12).
     is_late: bool,
-    /// Since when the fill is looked at, the headroom and all that had come in by then, and what was freed since.
+    /// Since when the fill is measured, the headroom and all that had come in by then, and what was freed since.
     fill_since: Option<(u64, u64, u64)>,
     freed_since: u64,
     fill: f64,
-    /// Page cache that came in since the start, and what there was of it and had been taken at the last look.
+    /// Page cache that came in since the start, and what there was of it and had been taken at the last sample.
     came: u64,
     file_before: Option<u64>,
     /// File inflow over some seconds, for what is feasible.
@@ -317,20 +317,20 @@ impl Law {
         }
     }
 
-    /// Whether the last look came later than it had reckoned with: no CPU was there, or the kernel held the slice before.
+    /// Whether the last sample came later than it had reckoned with: no CPU was there, or the kernel held the slice before.
     #[must_use]
     pub fn woken_late(&self) -> bool {
         self.woken_late
     }
 
-    /// Whether there was room for single pages since the look before: at both looks more than could fill in between. Who wakes kswapd all the same wants
+    /// Whether there was room for single pages since the sample before: at both samples more than could fill in between. Who wakes kswapd all the same wants
     /// many pages in a row.
     #[must_use]
     pub fn had_room(&self) -> bool {
         self.had_room
     }
 
-    /// Headroom to keep: what a stream fills twice over before the next look could come at its latest.
+    /// Headroom to keep: what a stream fills twice over before the next sample could come at its latest.
     fn reserve(&self, size: u64) -> u64 {
         let blind = self.lateness + SHORTEST_TICK as f64 + self.slice;
         let by_time = 2.0 * self.filling_next() * blind / SECOND as f64;
@@ -344,7 +344,7 @@ impl Law {
         held.max(LEAST_BATCH)
     }
 
-    /// Headroom at which a batch begins. While a stream pauses that is half a batch sooner: there is time, and what is left then lasts until a look that
+    /// Headroom at which a batch begins. While a stream pauses that is half a batch sooner: there is time, and what is left then lasts until a sample that
     /// need not come every two milliseconds.
     fn begins_at(&self, size: u64) -> u64 {
         self.reserve(size) + if self.inflow.is_paused() { self.held(size) / 2 } else { 0 }
@@ -407,7 +407,7 @@ impl Law {
             (self.paid_by, self.filling) = (paid_by, Filling::default());
             (self.auditioned, self.audition) = (None, Audition::default());
         }
-        self.inflow.look(sample);
+        self.inflow.observe(sample);
         if self.inflow.is_little() {
             // A window that has begun ends with what came in.
             self.audition.last = None;
@@ -435,7 +435,7 @@ impl Law {
         let low: u64 = sample.zones.iter().map(|zone| zone.low).sum();
         self.filling.cycles_of(sample.high.saturating_sub(low));
         let paid = self.paid(sample);
-        if self.filling.look(sample.at, paid, by) {
+        if self.filling.observe(sample.at, paid, by) {
             self.is_dearer(sample.at);
         }
         if self.filling.knows_without() {
@@ -454,7 +454,7 @@ impl Law {
             of_evicted: sample.came_back,
             evicted: sample.stolen_file.saturating_sub(sample.taken_of_files),
         };
-        match self.brake.look(sample.at, came_back) {
+        match self.brake.observe(sample.at, came_back) {
             Turned::Neither => {}
             Turned::Hurt => self.seconds_held = (self.seconds_held / 2.0).max(SHORTEST_BATCH),
             Turned::HurtMuch => self.leave(sample.at, Why::CameBack, STANDS_DOWN),
@@ -529,7 +529,7 @@ impl Law {
         Decision::Reclaim(slice.min(wanted).max(LEAST_SLICE))
     }
 
-    /// How long until it has to look again.
+    /// How long until it has to sample again.
     fn tick(&self, headroom: u64, size: u64) -> u64 {
         let above = headroom.saturating_sub(self.reserve(size)) as f64;
         let until_halfway = (above / (2.0 * self.filling_next().max(1.0)) * SECOND as f64) as u64;
@@ -682,7 +682,7 @@ mod tests {
         Law::new(Settings { audition: false, ..Settings::default() })
     }
 
-    /// What it decides once it has looked on for three seconds at a node short of memory, to which each look does this.
+    /// What it decides once it has observed for three seconds at a node short of memory, to which each sample does this.
     fn after(mut law: Law, change: impl Fn(&mut Sample<'static>)) -> (Decision, Mode) {
         let mut sample = Sample { zones: &SHORT, ..still() };
         let mut decided = law.decide(&sample);
@@ -881,9 +881,9 @@ mod tests {
         let mut law = Law::new(Settings::default());
         let mut sample = Sample { zones: &SHORT, ..still() };
         let mut listened = 0;
-        for look in 0..1_800 {
+        for tick in 0..1_800 {
             sample.at += 20 * MILLISECOND;
-            let fills = look % 100 < 50;
+            let fills = tick % 100 < 50;
             sample.stolen_file += if fills { 20 * MIB } else { 0 };
             if let Decision::Reclaim(asked) = law.decide(&sample) {
                 law.made(Slice { asked, freed: asked, took: MILLISECOND, cpu: MILLISECOND, ..Slice::default() });
@@ -945,28 +945,28 @@ mod tests {
         assert!(matches!(decided, Decision::Wait(_)) && law.fill < 1.0, "{decided:?} {}", law.fill);
     }
 
-    /// A look: how much later, what grew, and zones that may be anything.
+    /// A sample: how much later, what grew, and zones that may be anything.
     #[derive(Clone, Debug)]
-    struct Look {
+    struct Seen {
         later: u64,
         free: u64,
         low: u64,
         totals: [u64; 8],
     }
 
-    fn looks() -> impl Strategy<Value = Vec<Look>> {
+    fn samples() -> impl Strategy<Value = Vec<Seen>> {
         let number = || prop_oneof![0..1_u64 << 40, Just(u64::MAX >> 12), Just(0)];
-        let look = (0..3 * SECOND, number(), number(), proptest::array::uniform8(number()));
-        let look = look.prop_map(|(later, free, low, totals)| Look { later, free, low, totals });
-        proptest::collection::vec(look, 1..60)
+        let seen = (0..3 * SECOND, number(), number(), proptest::array::uniform8(number()));
+        let seen = seen.prop_map(|(later, free, low, totals)| Seen { later, free, low, totals });
+        proptest::collection::vec(seen, 1..60)
     }
 
     proptest! {
         #[test]
-        fn whatever_the_counters_say_it_decides_within_its_bounds(looks in looks(), given in 0.0..1.5_f64) {
+        fn whatever_the_counters_say_it_decides_within_its_bounds(samples in samples(), given in 0.0..1.5_f64) {
             let mut law = Law::new(Settings::default());
             let mut at = 0;
-            for Look { later, free, low, totals: [file, inactive, dirty, anonymous, stolen, back, late, cpu] } in looks {
+            for Seen { later, free, low, totals: [file, inactive, dirty, anonymous, stolen, back, late, cpu] } in samples {
                 at += later;
                 let zones = [Zone { free, low, protection: 0, drift: 0 }];
                 let sample = Sample {
@@ -1004,21 +1004,21 @@ mod tests {
         static ROOM: [Zone; 1] = [Zone { free: 230 << 20, low: 80 << 20, protection: 0, drift: 0 }];
         let mut law = law();
         let mut sample = Sample { zones: &ROOM, ..still() };
-        let mut look = |late: u64, zones: &'static [Zone]| {
+        let mut decide = |late: u64, zones: &'static [Zone]| {
             sample = Sample { zones, at: sample.at + 50 * MILLISECOND, ..sample };
             sample.too_late += late;
             sample.stolen_file += 20 * MIB;
             let decision = law.decide(&sample);
             (decision, law.had_room())
         };
-        assert!((0..60).all(|_| matches!(look(0, &ROOM).0, Decision::Wait(_))), "there is room");
-        let (decision, had_room) = look(1, &ROOM);
+        assert!((0..60).all(|_| matches!(decide(0, &ROOM).0, Decision::Wait(_))), "there is room");
+        let (decision, had_room) = decide(1, &ROOM);
         assert!(had_room && matches!(decision, Decision::Reclaim(asked) if asked >= 2 * LEAST_SLICE));
-        assert!(!look(1, &SHORT).1, "400 MiB/s fill 20 MiB until the look that sees 10");
+        assert!(!decide(1, &SHORT).1, "400 MiB/s fill 20 MiB until the sample that sees 10");
     }
 
     #[test]
-    fn a_watermark_that_rises_meanwhile_is_answered_at_the_next_look() {
+    fn a_watermark_that_rises_meanwhile_is_answered_at_the_next_sample() {
         static PLENTY: [Zone; 1] = [Zone { free: 900 << 20, low: 80 << 20, protection: 0, drift: 0 }];
         static RAISED: [Zone; 1] = [Zone { free: 900 << 20, low: 895 << 20, protection: 0, drift: 0 }];
         let mut law = law();

@@ -12,7 +12,7 @@ pub struct Paper {
     pub threshold: u64,
     /// Bytes it frees at once.
     pub batch: u64,
-    /// Nanoseconds between two looks.
+    /// Nanoseconds between two samples.
     pub every: u64,
     inflow: Inflow,
     is_freeing: bool,
@@ -25,7 +25,7 @@ impl Paper {
         Paper { threshold, batch, every, inflow: Inflow::default(), is_freeing: false }
     }
 
-    /// Whether it freed at its last look.
+    /// Whether it freed at its last sample.
     #[must_use]
     pub fn is_freeing(&self) -> bool {
         self.is_freeing
@@ -34,9 +34,9 @@ impl Paper {
 
 impl ControlLaw for Paper {
     fn decide(&mut self, sample: &Sample<'_>) -> Decision {
-        self.inflow.look(sample);
+        self.inflow.observe(sample);
         let is_due = sample.free() < self.threshold && self.inflow.cause() == Cause::File;
-        // One batch for a look: it looks again only after its time.
+        // One batch for a sample: it samples again only after its time.
         if is_due && !self.is_freeing {
             self.is_freeing = true;
             return Decision::Reclaim(self.batch);

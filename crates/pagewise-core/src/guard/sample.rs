@@ -61,7 +61,7 @@ pub struct Sample<'z> {
     pub file: u64,
     /// Page cache on the inactive list, bytes.
     pub inactive_file: u64,
-    /// Page cache that streams have gone past in their own files, as of the last look at these, bytes.
+    /// Page cache that streams have gone past in their own files, as of the last scan of these, bytes.
     pub behind_streams: u64,
     /// Dirty page cache and what is under writeback, bytes.
     pub dirty: u64,

@@ -45,7 +45,7 @@ impl Model {
 
 const GIB: f64 = (1_u64 << 30) as f64;
 
-/// Nothing is looked at more finely than this.
+/// Nothing is simulated more finely than this.
 const STEP: u64 = MILLISECOND / 4;
 
 /// What a call to the kernel takes beside what it frees.
@@ -297,7 +297,7 @@ mod tests {
             let row = format!("{} GiB, {fill} GiB/s, {cost} ms/GiB: {ran:?}", size / G);
             assert_eq!((ran.crossings_later, ran.stalled), (0, 0.0), "{row}");
             assert!(ran.guard_cpu < most_cpu, "{row}");
-            // Not held: what a batch holds, and twice what comes in while nobody looks, at the latest wake-up there is.
+            // Not held: what a batch holds, and twice what comes in between two samples, at the latest wake-up there is.
             let blind = 4.0 * fill * GIB * 0.021;
             assert!(ran.held_free < size as f64 * 0.03 + blind, "{row}");
         }

@@ -1,6 +1,6 @@
 //! The trail of a stream: which parts of a file are in memory, in which order they came, and which of them nobody will want soon.
 //!
-//! A file is looked at in stretches of some MiB. A stretch that was not in memory and now is has come; a file whose stretches come one after
+//! A file is scanned in stretches of some MiB. A stretch that was not in memory and now is has come; a file whose stretches come one after
 //! the other is streamed, and the last to come is the stream's head. What is taken first lies right behind the head: the stream has gone past it, a
 //! round through the whole file is the longest way until it is wanted again, and its pages are still warm. Taking the oldest instead, as
 //! the kernel's lists do, gives a stream that goes around no hit at all.
@@ -12,7 +12,7 @@ use super::SECOND;
 /// No more stretches than this, however long the file is.
 const MOST: u64 = 1024;
 
-/// No stretch is shorter: what is looked at of each is at its begin, and has to stand for all of it.
+/// No stretch is shorter: what is checked of each is at its begin, and has to stand for all of it.
 const SHORTEST: u64 = 8 << 20;
 
 /// Stretches begin and end at whole huge pages, so that no large folio lies across.
@@ -25,11 +25,11 @@ const LEFT_BEHIND: usize = 2;
 const LEAST_CAME: f64 = 3.0;
 const IN_ORDER: f64 = 0.8;
 
-/// Fewer stretches than this may have come and gone between two looks.
+/// Fewer stretches than this may have come and gone between two scans.
 const PASSED_OVER: usize = 8;
 
-/// So many stretches ahead of the head that were not in memory are looked at to see how far it went since a moment ago.
-const LOOKED_AHEAD: usize = 4;
+/// So many stretches ahead of the head that were not in memory are checked to see how far it went since a moment ago.
+const SCANNED_AHEAD: usize = 4;
 
 /// A stream that did not go on for so long may be elsewhere.
 const QUIET: u64 = SECOND;
@@ -70,7 +70,7 @@ pub struct Trail {
     /// What came lately, and how much of it in order.
     came: f64,
     in_order: f64,
-    /// The look at all of it before, and this one, of whatever kind.
+    /// The scan of all of it before, and this one, of whatever kind.
     before: Option<u64>,
     now: u64,
     is_streamed: bool,
@@ -78,7 +78,7 @@ pub struct Trail {
 }
 
 impl Trail {
-    /// Of a file of that length, at which nobody has looked yet.
+    /// Of a file of that length, which was not scanned yet.
     #[must_use]
     pub fn of(length: u64) -> Trail {
         let stretch = length.div_ceil(MOST).max(SHORTEST).next_multiple_of(ALIGNED);
@@ -97,16 +97,16 @@ impl Trail {
         }
     }
 
-    /// Where to look whether a stretch is in memory: the first byte of each.
+    /// Where to check whether a stretch is in memory: the first byte of each.
     pub fn places(&self) -> impl Iterator<Item = u64> + use<> {
         let stretch = self.stretch;
         (0..self.stretches.len() as u64).map(move |index| index * stretch)
     }
 
     /// What was seen at each of these places, all of them in their order.
-    pub fn look(&mut self, at: u64, mut is_here: impl FnMut(u64) -> bool) {
+    pub fn scan(&mut self, at: u64, mut is_here: impl FnMut(u64) -> bool) {
         let is_first = self.before.is_none();
-        self.begin_look(at);
+        self.begin_scan(at);
         for (index, stretch) in self.stretches.iter_mut().enumerate() {
             let here = is_here(index as u64 * self.stretch);
             if here && !stretch.is_here {
@@ -120,11 +120,11 @@ impl Trail {
         self.before = Some(at);
     }
 
-    /// How far a stream went since a moment ago: only the places right ahead of its head are looked at. Of all others it is believed that
+    /// How far a stream went since a moment ago: only the places right ahead of its head are checked. Of all others it is believed that
     /// they are as they were. Nothing where no head is known.
-    pub fn look_ahead(&mut self, at: u64, mut is_here: impl FnMut(u64) -> bool) {
+    pub fn scan_ahead(&mut self, at: u64, mut is_here: impl FnMut(u64) -> bool) {
         let Some(head) = self.head.filter(|_| self.is_streamed) else { return };
-        self.begin_look(at);
+        self.begin_scan(at);
         let count = self.stretches.len();
         let mut missing = 0;
         for index in (1..count).map(|distance| (head + distance) % count) {
@@ -138,23 +138,23 @@ impl Trail {
             } else {
                 missing += 1;
             }
-            if missing >= LOOKED_AHEAD {
+            if missing >= SCANNED_AHEAD {
                 break;
             }
         }
-        // What others did since the last look at all of it is seen by the next one: `before` stays that.
+        // What others did since the last scan of all of it is seen by the next one: `before` stays that.
         self.follow();
     }
 
-    /// What came before this look fades.
-    fn begin_look(&mut self, at: u64) {
+    /// What came before this scan fades.
+    fn begin_scan(&mut self, at: u64) {
         let since = at.saturating_sub(self.now);
         let faded = if self.before.is_none() { 0.0 } else { libm::exp2(-(since as f64) / FADES) };
         (self.came, self.in_order) = (self.came * faded, self.in_order * faded);
         self.now = at;
     }
 
-    /// Goes through what came at this look.
+    /// Goes through what came at this scan.
     fn follow(&mut self) {
         let count = self.stretches.len();
         let before = self.before.unwrap_or(0);
@@ -203,7 +203,7 @@ impl Trail {
         }
     }
 
-    /// The end of the last row that came at this look and that the stream can have reached from the end of this one over what was in memory, no more
+    /// The end of the last row that came at this scan and that the stream can have reached from the end of this one over what was in memory, no more
     /// than an eighth of the file at a time.
     fn goes_on_to(&self, last: usize, now: u64) -> usize {
         let count = self.stretches.len();
@@ -282,18 +282,18 @@ mod tests {
             File { here: [false; 64], trail: Trail::of(64 * SHORTEST), at: SECOND }
         }
 
-        fn look(&mut self) {
+        fn scan(&mut self) {
             self.at += SECOND / 5;
             let here = self.here;
-            self.trail.look(self.at, |place| here[(place / SHORTEST) as usize]);
+            self.trail.scan(self.at, |place| here[(place / SHORTEST) as usize]);
         }
 
-        /// These stretches come, a look after every second one.
+        /// These stretches come, a scan after every second one.
         fn reads(&mut self, stretches: impl Iterator<Item = usize>) {
             for (number, stretch) in stretches.enumerate() {
                 self.here[stretch % 64] = true;
                 if number % 2 == 1 {
-                    self.look();
+                    self.scan();
                 }
             }
         }
@@ -309,7 +309,7 @@ mod tests {
     #[test]
     fn what_is_taken_lies_right_behind_the_stream_and_goes_back_from_there() {
         let mut file = File::new();
-        file.look();
+        file.scan();
         assert_eq!(file.take(), None, "nothing is known yet");
         file.reads(10..30);
         assert!(file.trail.is_streamed());
@@ -323,7 +323,7 @@ mod tests {
     #[test]
     fn a_stream_that_goes_around_is_followed_over_the_end_and_nothing_comes_back() {
         let mut file = File::new();
-        file.look();
+        file.scan();
         for round in 0..3 {
             for stretch in (0..64).step_by(2) {
                 file.reads((round * 64 + stretch)..(round * 64 + stretch + 2));
@@ -337,14 +337,14 @@ mod tests {
     }
 
     #[test]
-    fn a_fast_stream_passes_over_what_is_in_memory_between_two_looks_and_nothing_came_back() {
+    fn a_fast_stream_passes_over_what_is_in_memory_between_two_scans_and_nothing_came_back() {
         let mut file = File::new();
         (30..60).for_each(|stretch| file.here[stretch] = true);
-        file.look();
+        file.scan();
         file.reads(0..30);
         // All that it left is taken, up to what it will meet next.
         while file.take() != Some(0) {}
-        // Half the file further at the next look.
+        // Half the file further at the next scan.
         file.reads([60, 61, 62, 63, 0, 1, 2, 3].into_iter());
         assert_eq!((file.trail.head, file.trail.came_back()), (Some(3), 0));
     }
@@ -352,56 +352,56 @@ mod tests {
     #[test]
     fn a_stream_that_goes_over_what_is_left_of_an_earlier_round_is_where_it_came_to_after_that() {
         let mut file = File::new();
-        file.look();
+        file.scan();
         file.reads(0..64);
         while file.take() != Some(16) {}
         for taken in [12, 13] {
             file.here[taken] = false;
             file.trail.took(taken);
         }
-        // Between two looks it comes to these four, and finds 14 and 15 in memory.
+        // Between two scans it comes to these four, and finds 14 and 15 in memory.
         [12, 13, 16, 17].into_iter().for_each(|stretch| file.here[stretch] = true);
-        file.look();
+        file.scan();
         assert_eq!((file.trail.head, file.trail.came_back()), (Some(17), 0));
     }
 
     #[test]
-    fn a_look_ahead_sees_how_far_the_stream_went_and_asks_a_few_places_only() {
+    fn a_scan_ahead_sees_how_far_the_stream_went_and_asks_a_few_places_only() {
         let mut file = File::new();
         file.here[31] = true;
-        file.look();
+        file.scan();
         file.reads(10..30);
         while file.take() != Some(10) {}
         // It goes on by three, passing over one that was there; another reader's stretch is far away.
         [30, 32, 33, 5].into_iter().for_each(|stretch| file.here[stretch] = true);
         file.at += SECOND / 200;
         let (here, mut asked) = (file.here, 0);
-        file.trail.look_ahead(file.at, |place| {
+        file.trail.scan_ahead(file.at, |place| {
             asked += 1;
             here[(place / SHORTEST) as usize]
         });
-        assert_eq!((file.trail.head, asked, file.trail.came_back()), (Some(33), 3 + LOOKED_AHEAD, 0));
+        assert_eq!((file.trail.head, asked, file.trail.came_back()), (Some(33), 3 + SCANNED_AHEAD, 0));
         assert_eq!([file.take(), file.take()], [Some(31), Some(30)]);
-        // What it did not ask is seen by the next look at all.
-        file.look();
+        // What it did not ask is seen by the next scan of all.
+        file.scan();
         assert!(file.trail.stretches[5].is_here && file.trail.is_streamed());
         let mut unknown = Trail::of(64 * SHORTEST);
-        unknown.look_ahead(SECOND, |_| unreachable!("nobody is known to be anywhere"));
+        unknown.scan_ahead(SECOND, |_| unreachable!("nobody is known to be anywhere"));
     }
 
     #[test]
     fn two_streams_of_one_file_stay_streams_however_often_it_is_looked_ahead_of_one() {
         let mut file = File::new();
-        file.look();
+        file.scan();
         for step in 0..12 {
             // One goes by two stretches, the other, far away, by one.
             [2 * step, 2 * step + 1, 40 + step].into_iter().for_each(|stretch| file.here[stretch % 64] = true);
             for _ in 0..4 {
                 file.at += SECOND / 200;
                 let here = file.here;
-                file.trail.look_ahead(file.at, |place| here[(place / SHORTEST) as usize]);
+                file.trail.scan_ahead(file.at, |place| here[(place / SHORTEST) as usize]);
             }
-            file.look();
+            file.scan();
             assert!(step < 4 || file.trail.is_streamed(), "{step}");
         }
     }
@@ -409,7 +409,7 @@ mod tests {
     #[test]
     fn random_reads_are_no_stream() {
         let mut file = File::new();
-        file.look();
+        file.scan();
         file.reads((0..40).map(|number| number * 37));
         assert!(!file.trail.is_streamed());
         assert_eq!(file.take(), None);
@@ -419,14 +419,14 @@ mod tests {
     fn a_file_that_is_all_there_is_no_stream() {
         let mut file = File::new();
         file.here = [true; 64];
-        (0..10).for_each(|_| file.look());
+        (0..10).for_each(|_| file.scan());
         assert_eq!(file.take(), None);
     }
 
     #[test]
     fn what_another_reader_wants_again_has_come_back() {
         let mut file = File::new();
-        file.look();
+        file.scan();
         file.reads(0..20);
         let taken: Vec<usize> = (0..6).filter_map(|_| file.take()).collect();
         assert_eq!(taken, [17, 16, 15, 14, 13, 12]);
@@ -440,8 +440,8 @@ mod tests {
         assert_eq!(long.stretches.len(), 1024);
         assert_eq!(long.stretch % ALIGNED, 0);
         let mut short = Trail::of(1);
-        short.look(SECOND, |_| true);
-        short.look(2 * SECOND, |_| true);
+        short.scan(SECOND, |_| true);
+        short.scan(2 * SECOND, |_| true);
         assert_eq!(short.next(), None);
         assert_eq!(short.places().collect::<Vec<_>>(), [0]);
     }

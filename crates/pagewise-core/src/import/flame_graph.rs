@@ -110,7 +110,7 @@ impl FlameGraph {
         }
         let mut rest = line;
         let mut is_any = false;
-        // Each part is looked at once: a picture may be one line.
+        // Each part is read once: a picture may be one line.
         while let Some((before, behind)) = rest.split_once("<rect ") {
             let (tag, behind) = behind.split_at(end_of_tag(behind));
             let before = title_in(before).or(self.title.take());

@@ -1,4 +1,5 @@
-//! `free` (procps 2 to procps-ng 4, BusyBox) and `smem -w`: what memory and swap there is, and how much of it is in use.
+//! `free` (procps 2 to procps-ng 4, BusyBox) and `smem -w`: what memory and swap there is, and how much of it is in use. `cachestat` (bcc,
+//! perf-tools): how much page cache there is. `docker stats` and `podman stats`: what containers use of their limits.
 //!
 //! The layout is told by its headings. Sizes without a unit are KiB unless a command above says another one, or they cannot be
 //! KiB: the kernel counts pages, which are multiples of four of them.
@@ -32,6 +33,32 @@ pub(super) fn recognises(line: &str) -> bool {
         || is_row(&words)
         || is_foreign_row(&words)
         || area(&words).is_some()
+        || cache_headings(&words).is_some()
+        || is_of_containers(&words)
+}
+
+/// `HITS MISSES DIRTIES HITRATIO BUFFERS_MB CACHED_MB` and what older versions have in between, the last two in MiB
+/// (`tools/cachestat.py` of bcc, `fs/cachestat` of perf-tools): how many columns.
+fn cache_headings(words: &[&str]) -> Option<usize> {
+    let is_it = words.contains(&"MISSES") && words.contains(&"DIRTIES");
+    matches!(words, [.., "BUFFERS_MB", "CACHED_MB" | "CACHE_MB"]).then_some(words.len()).filter(|_| is_it)
+}
+
+/// `CONTAINER ID   NAME   CPU %   MEM USAGE / LIMIT   MEM %   …`, and podman's `ID   NAME   CPU %   MEM USAGE / LIMIT   …`.
+fn is_of_containers(words: &[&str]) -> bool {
+    words.windows(4).any(|four| four == ["MEM", "USAGE", "/", "LIMIT"])
+}
+
+/// A row below these: the container, what it uses and its limit, in KiB. docker takes the page cache that was used once
+/// (`inactive_file`) off what it prints as used since 20.10; what a limit of 0 stands for nobody knows.
+fn container<'l>(words: &[&'l str], has_id: bool) -> Option<(&'l str, f64, f64)> {
+    let slash = words.iter().position(|word| *word == "/")?;
+    let kib = |word: &str| size(word.trim_end_matches('B')).map(|(size, unit)| size * unit.unwrap_or(1.0 / 1024.0));
+    let (used, limit) = (kib(words.get(slash.checked_sub(1)?)?)?, kib(words.get(slash + 1)?)?);
+    let name = words.get(usize::from(has_id && slash > 3))?;
+    words.get(slash + 2)?.strip_suffix('%').and_then(decimal)?;
+    let is_name = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-/".contains(&byte));
+    (is_name && limit > 0.0 && used <= limit * 1.01).then_some((name, used, limit))
 }
 
 /// Areas of `smem -w`, in the order in which it prints them, each with what is used, and of that cache and the rest.
@@ -142,6 +169,10 @@ pub(super) struct Free {
     unit: Option<f64>,
     /// The row above was one of memory in another language.
     is_foreign: bool,
+    /// Columns of cachestat, below its headings.
+    cache_columns: Option<usize>,
+    /// Below headings of containers: whether their ids stand in front of their names.
+    containers: Option<bool>,
     /// Of `smem -w`, until all of them are there.
     areas: BTreeMap<Area, [f64; 3]>,
     left_out: usize,
@@ -156,6 +187,8 @@ impl Free {
             asked: None,
             unit: None,
             is_foreign: false,
+            cache_columns: None,
+            containers: None,
             areas: BTreeMap::new(),
             left_out: 0,
         }
@@ -255,6 +288,43 @@ impl Free {
         self.snapshots.put(&taken, None, number)
     }
 
+    /// A row of cachestat. `None`: it is none.
+    fn cache(&mut self, words: &[&str], number: usize) -> Option<Result<(), Problem>> {
+        let columns = self.cache_columns?;
+        let words = match words {
+            // `-T` puts the time of day in front.
+            [time, rest @ ..] if rest.len() + 1 == columns && time.contains(':') => {
+                self.snapshots.stamp(Stamp::of(&[*time])?);
+                rest
+            }
+            words if words.len() == columns => words,
+            _ => return None,
+        };
+        let numbers: Option<Vec<f64>> = words.iter().map(|word| decimal(word.trim_end_matches('%'))).collect();
+        let &[.., buffers, cached] = numbers?.as_slice() else { return None };
+        let is_possible = |mib: f64| (0.0..=MOST_KIB as f64 / 1024.0).contains(&mib);
+        if !is_possible(buffers) || !is_possible(cached) {
+            return None;
+        }
+        let both = [("Buffers", buffers), ("Cached", cached)];
+        Some(both.into_iter().try_for_each(|(name, mib)| self.put("meminfo", name, mib * 1024.0, number)))
+    }
+
+    /// A row of containers. `None`: it is none.
+    fn container(&mut self, words: &[&str], number: usize) -> Option<Result<(), Problem>> {
+        let (name, used, limit) = container(words, self.containers?)?;
+        if limit > MOST_KIB as f64 {
+            return None;
+        }
+        let labels = format!("cgroup={name}");
+        let mut put = |source, name, kib: f64| {
+            let value = (kib * 1024.0).round() as u64;
+            let taken = Taken { source, name, labels: &labels, unit: RawUnit::Bytes, moves: Moves::Gauge, value };
+            self.snapshots.put(&taken, None, number)
+        };
+        Some(put(SOURCE, "container_used", used).and_then(|()| put("cgroup_memory", "max", limit)))
+    }
+
     /// A row of `smem -w`. Its areas are worked out from one reading of /proc/meminfo, and told when all of them are there.
     fn area(&mut self, area: Area, sizes: [f64; 3], number: usize) -> Result<(), Problem> {
         self.areas.insert(area, sizes);
@@ -282,6 +352,21 @@ impl Free {
 impl Parser for Free {
     fn line(&mut self, number: usize, line: &str) -> Result<(), Problem> {
         let words: Vec<&str> = line.split_whitespace().collect();
+        if let Some(columns) = cache_headings(&words) {
+            self.cache_columns = Some(columns);
+            return Ok(());
+        }
+        if is_of_containers(&words) {
+            self.containers =
+                Some(words.first().is_some_and(|word| matches!(*word, "CONTAINER" | "ID")) && words.contains(&"NAME"));
+            return Ok(());
+        }
+        if let Some(taken) = self.cache(&words, number) {
+            return taken;
+        }
+        if let Some(taken) = self.container(&words, number) {
+            return taken;
+        }
         if let Some((headings, unit)) = headings(&words) {
             self.headings = headings.into_iter().map(str::to_owned).collect();
             self.unit = unit;
@@ -406,6 +491,55 @@ mod tests {
             recognises("kernel dynamic memory   1280848    1036960     243888") && !recognises("free memory is low")
         );
         assert!(parse(Kind::Free, "userspace memory 4.0G 0.5G 3.5G\n", &Assumed::default()).is_err(), "a part of it");
+    }
+
+    #[test]
+    fn what_cachestat_says_of_the_page_cache() {
+        let mib = |imported: &Imported, name: &str| -> Vec<f64> {
+            values(imported, "meminfo", name).iter().map(|bytes| bytes / f64::from(1 << 20)).collect()
+        };
+        let table = "    HITS   MISSES  DIRTIES HITRATIO   BUFFERS_MB  CACHED_MB\n\
+                     6458       18       27   99.72%          391       4871\n     110        0        7  100.00%          391       4870\n^C\n";
+        let read_table = read(table);
+        assert_eq!(
+            (mib(&read_table, "Buffers"), mib(&read_table, "Cached")),
+            (vec![391.0, 391.0], vec![4871.0, 4870.0])
+        );
+        let timed = "TIME         HITS   MISSES  DIRTIES    RATIO   BUFFERS_MB   CACHE_MB\n\
+                     16:12:01      210        7       16    96.8%            1      3231\n16:12:02      211        0        0   100.0%            1      3232\n";
+        assert_eq!(mib(&read(timed), "Cached"), [3231.0, 3232.0]);
+        assert_eq!(super::super::kinds_in(table), [Kind::Free]);
+        assert!(!recognises("HITS   MISSES  DIRTIES") && !recognises("hits misses dirties buffers_mb cached_mb"));
+    }
+
+    #[test]
+    fn what_containers_use_of_their_limits() {
+        let text = "CONTAINER ID   NAME     CPU %   MEM USAGE / LIMIT   MEM %    NET I/O         BLOCK I/O     PIDS\n\
+                    f033623a8254   bark     3.97%   9.71MiB / 10MiB     97.10%   193kB / 170kB   177MB / 0B    59\n\
+                    ecfaa87667a3   idle     0.00%   0B / 0B             0.00%    4.3kB / 4.04kB  0B / 0B       2\n";
+        let imported = read(text);
+        assert_eq!(super::super::kinds_in(text), [Kind::Free]);
+        let of = |source, name| super::super::tests::timed(&imported, source, name, "cgroup=bark");
+        let only = |source, name| of(source, name).into_iter().map(|(_, value)| value).collect::<Vec<f64>>();
+        assert_eq!(only("cgroup_memory", "max"), [f64::from(10 << 20)]);
+        assert_eq!(only(SOURCE, "container_used"), [(9.71 * f64::from(1 << 20)).round()]);
+        // Without ids, in decimal units, and what is none.
+        let short = ["NAME", "CPU", "%", "MEM", "USAGE", "/", "LIMIT"];
+        assert!(is_of_containers(&short) && !is_of_containers(&["MEM", "USAGE", "LIMIT"]));
+        let row = |line: &str| {
+            container(&line.split_whitespace().collect::<Vec<_>>(), false).map(|(name, ..)| name.to_owned())
+        };
+        assert_eq!(row("bark 0.03% 6.2MiB / 10MiB 62.2%").as_deref(), Some("bark"));
+        for line in [
+            "bark 0.03% 12MiB / 10MiB 120%",
+            "bark 0.03% x / 10MiB 62%",
+            "/",
+            "a / b",
+            "10MiB / 10MiB",
+            "bark 1% 1MiB / 2MiB",
+        ] {
+            assert_eq!(row(line), None, "{line}");
+        }
     }
 
     #[test]

@@ -87,14 +87,14 @@ pub(super) struct MemInfo {
     last: Option<String>,
     /// Free blocks whose line was broken, as far as they have come.
     open: Option<String>,
-    /// Nodes and zones of which the kernel says that it found nothing to free, however often it looked (`all_unreclaimable? yes`, to 4.20), and
+    /// Nodes and zones of which the kernel says that it found nothing to free, however often it scanned (`all_unreclaimable? yes`, to 4.20), and
     /// those of which it says the contrary.
     given_up: BTreeMap<String, bool>,
-    /// Pages of a zone that were looked at since one of it was freed (to 4.11).
-    looked_at: BTreeMap<String, u64>,
+    /// Pages of a zone that were scanned since one of it was freed (to 4.11).
+    scanned: BTreeMap<String, u64>,
 }
 
-/// A zone all of whose pages were looked at so often since one was freed has nothing to free (`zone_reclaimable`, `mm/vmscan.c`, 3.4), whether the kernel
+/// A zone all of whose pages were scanned so often since one was freed has nothing to free (`zone_reclaimable`, `mm/vmscan.c`, 3.4), whether the kernel
 /// has come to say so or not.
 const IN_VAIN: u64 = 6;
 
@@ -229,9 +229,9 @@ impl MemInfo {
         {
             self.given_up.insert(labels.to_owned(), is);
         }
-        let looked_at = text.split_whitespace().find_map(|word| number(word.strip_prefix("pages_scanned:")?));
-        if let Some(pages) = looked_at.filter(|_| self.looked_at.len() < MOST_NODES * ZONES.len()) {
-            self.looked_at.entry(labels.to_owned()).or_insert(pages);
+        let scanned = text.split_whitespace().find_map(|word| number(word.strip_prefix("pages_scanned:")?));
+        if let Some(pages) = scanned.filter(|_| self.scanned.len() < MOST_NODES * ZONES.len()) {
+            self.scanned.entry(labels.to_owned()).or_insert(pages);
         }
     }
 
@@ -245,7 +245,7 @@ impl MemInfo {
         let sizes = self.zones.iter().filter(|((_, name), _)| *name == "present");
         let ((largest, _), kib) = sizes.max_by_key(|(_, kib)| **kib)?;
         let pages = kib / self.page_kib.unwrap_or(4);
-        let in_vain = self.looked_at.get(largest).is_some_and(|looked_at| looked_at / IN_VAIN >= pages.max(1));
+        let in_vain = self.scanned.get(largest).is_some_and(|scanned| scanned / IN_VAIN >= pages.max(1));
         if in_vain { Some(true) } else { self.given_up.get(largest).copied() }
     }
 

@@ -633,7 +633,7 @@ impl Recorded for Imported {
     }
 
     fn stalls(&self) -> Result<Option<Vec<StallRow>>, Infallible> {
-        // Where nobody was held up for long nobody looked.
+        // Where nobody was held up for long nobody recorded it.
         Ok((!self.stalls.is_empty()).then(|| self.stalls.clone()))
     }
 

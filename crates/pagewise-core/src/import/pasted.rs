@@ -153,11 +153,17 @@ fn without_emphasis(line: &str) -> Option<String> {
     let is_beside =
         |mark: &str, c: char| c.is_ascii_digit() || mark == "**" && (c.is_alphanumeric() || "%)".contains(c));
     let marks = ["**", "*"];
-    let begins =
-        marks.iter().find_map(|mark| inner.strip_prefix(mark).filter(|rest| rest.starts_with(|c| is_beside(mark, c))));
+    // The sign of a row of perf that can be opened may stand in between.
+    let begins = marks.iter().find_map(|mark| {
+        let rest = inner.strip_prefix(mark)?;
+        perf_row::without_sign(rest).starts_with(|c| is_beside(mark, c)).then_some(rest)
+    });
     let rest = begins.unwrap_or(inner);
-    let ends =
-        marks.iter().find_map(|mark| rest.strip_suffix(mark).filter(|rest| rest.ends_with(|c| is_beside(mark, c))));
+    let ends = marks.iter().find_map(|mark| {
+        let rest = rest.strip_suffix(mark)?;
+        // What begins in bold ends so, with whatever blank a mail put in front.
+        (rest.ends_with(|c| is_beside(mark, c)) || begins.is_some() && rest.ends_with(' ')).then_some(rest)
+    });
     if begins.is_none() && ends.is_none() {
         return None;
     }
@@ -316,6 +322,10 @@ mod tests {
         reads("Mem:  8192  **366**  **2334**  366", "Mem:  8192  366  2334  366");
         reads("    *00:00:01     CPU     %user", "    00:00:01     CPU     %user");
         reads("04:50:14     all      0.19     35.78*", "04:50:14     all      0.19     35.78");
+        reads(
+            "*+   27.78%    27.78%  job  [kernel.kallsyms]  [k] f *",
+            "+   27.78%    27.78%  job  [kernel.kallsyms]  [k] f ",
+        );
         for line in ["2*4kB 1*8kB = 12kB", "*** glibc detected ***", "a ** b", "  ** ", "12.3%  [k] f*", "****"] {
             reads(line, line);
         }

@@ -319,6 +319,7 @@ impl PerfTop {
     /// Whether the line goes on where the one before was broken.
     fn joins(&self, text: &str) -> bool {
         let Some((_, before)) = &self.pending else { return false };
+        let before = before.trim_end();
         let first = text.split_whitespace().next().unwrap_or("");
         if perf_row::share(first).is_some() || text.starts_with(['|', '#', '-', '+']) {
             return false;

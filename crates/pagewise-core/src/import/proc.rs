@@ -1122,8 +1122,15 @@ impl Parser for Proc {
             }
             return self.take(file, text, number, line);
         }
-        // Groups have some of vmstat's names in memory.stat.
+        // Groups have some of vmstat's names in memory.stat, which begins with one of these.
         let is_group = matches!(words.as_slice(), ["cache" | "rss" | "anon" | "file", number] if is_number(number));
+        let begins_a_group =
+            is_group && matches!(words[0], "cache" | "anon") && matches!(self.section, Section::ByForm);
+        if begins_a_group && let Some((file, _)) = group_file("memory.stat") {
+            self.section = Section::Like(file);
+            self.group.clear();
+            return self.take(file, text, number, line);
+        }
         match self.section {
             Section::Other => {}
             _ if is_group => {

@@ -214,7 +214,7 @@ const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Au
 const WEEKDAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 
 /// What `date` prints in the C locale (`Sat Nov 21 17:26:49 UTC 2026`), or an instant as RFC 3339, in nanoseconds since
-/// 1970. The name of the time zone is looked at only when it is UTC or GMT: names are not unique.
+/// 1970. The name of the time zone is read only when it is UTC or GMT: names are not unique.
 #[must_use]
 pub fn utc_instant(text: &str) -> Option<(i64, bool)> {
     let text = text.trim();

@@ -93,19 +93,19 @@ pub trait Recorded {
     /// When they cannot be read.
     fn marks(&self) -> Result<Vec<Mark>, Self::Error>;
 
-    /// Where CPUs were. `None`: nobody looked.
+    /// Where CPUs were. `None`: not recorded.
     ///
     /// # Errors
     /// When they cannot be read.
     fn profile(&self) -> Result<Option<Profile>, Self::Error>;
 
-    /// What held tasks up, in order of time. `None`: nobody looked.
+    /// What held tasks up, in order of time. `None`: not recorded.
     ///
     /// # Errors
     /// When they cannot be read.
     fn stalls(&self) -> Result<Option<Vec<StallRow>>, Self::Error>;
 
-    /// Walks over all processes, in order of time. `None`: nobody looked.
+    /// Walks over all processes, in order of time. `None`: not recorded.
     ///
     /// # Errors
     /// When they cannot be read.

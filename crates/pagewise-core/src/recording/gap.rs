@@ -38,9 +38,9 @@ pub enum GapReason {
     Stopped,
     /// The kernel lost some of what it should have told: there are samples, and fewer than there should be.
     Lost,
-    /// There was so much that only one in several was looked at: there are samples, each standing for several.
+    /// There was so much that only one in several was kept: there are samples, each standing for several.
     Thinned,
-    /// A flight recorder waits: it looks at stacks and stalls only once there is trouble.
+    /// A flight recorder waits: it records stacks and stalls only once there is trouble.
     Waiting,
     /// A reason of a newer version, in its own word.
     Other(String),

@@ -1,6 +1,6 @@
 //! Which processes used most CPU time and memory and read most from disk by faults, at a beat of their own.
 //!
-//! A walk looks at every process and keeps those that lead in one of the three. A process that a walk does not have was
+//! A walk reads every process and keeps those that lead in one of the three. A process that a walk does not have was
 //! not there, or there were enough that used more.
 
 use std::borrow::Cow;

@@ -88,7 +88,7 @@ impl Durations {
         Durations { counts, total, longest }
     }
 
-    /// One more, in nanoseconds; `weight` times when only one of so many is looked at.
+    /// One more, in nanoseconds; `weight` times when only one of so many is kept.
     pub fn add(&mut self, nanoseconds: u64, weight: u64) {
         let bucket = (nanoseconds.max(1).ilog2() as usize).min(BUCKETS - 1);
         self.counts[bucket] = self.counts[bucket].saturating_add(weight);

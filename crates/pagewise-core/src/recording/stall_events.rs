@@ -1,4 +1,4 @@
-//! Tracepoints that tell when a task is held up in memory management: the recorder looks at them, and an import reads what others
+//! Tracepoints that tell when a task is held up in memory management: the recorder reads them, and an import reads what others
 //! traced of them. Names and fields: `include/trace/events/{vmscan,compaction,huge_memory,writeback}.h` (6.12).
 
 use super::StallKind;

@@ -8,8 +8,8 @@ use super::text::{BOLD, Style, WARNING, wrap};
 use super::words::listed;
 use crate::finding::answer::Answer;
 use crate::finding::document::{
-    Activity, CommandRan, Compare, Diagnosis, Evidence, Finding, Link, LookView, MissingView, NotDecided, OriginView,
-    Quantity, RuledOut, Severity, Stretch, Tier, Who,
+    Activity, CommandRan, Compare, Diagnosis, Evidence, Finding, Link, MissingView, NotDecided, ObservedView,
+    OriginView, Quantity, RuledOut, Severity, Stretch, Tier, Who,
 };
 use crate::finding::proposal::{ActsOn, Command, Proposal, ProposedSetting};
 use crate::finding::words;
@@ -22,7 +22,7 @@ use unicode_width::UnicodeWidthStr;
 /// could not be decided.
 #[must_use]
 pub fn text(diagnosis: &Diagnosis, style: Style) -> String {
-    page(diagnosis, style, !diagnosis.look.tools.is_empty())
+    page(diagnosis, style, !diagnosis.observed.tools.is_empty())
 }
 
 /// The same with what each rule that did not decide lacks.
@@ -34,8 +34,8 @@ pub fn text_in_full(diagnosis: &Diagnosis, style: Style) -> String {
 /// The same for a screen that shows what the host does already.
 #[must_use]
 pub fn text_of_screen(diagnosis: &Diagnosis, style: Style) -> String {
-    let look = LookView { activity: Activity::default(), ..diagnosis.look.clone() };
-    text(&Diagnosis { look, ..diagnosis.clone() }, style)
+    let observed = ObservedView { activity: Activity::default(), ..diagnosis.observed.clone() };
+    text(&Diagnosis { observed, ..diagnosis.clone() }, style)
 }
 
 fn page(diagnosis: &Diagnosis, style: Style, is_brief: bool) -> String {
@@ -58,7 +58,7 @@ fn page(diagnosis: &Diagnosis, style: Style, is_brief: bool) -> String {
         page.undecided(&diagnosis.not_decided);
     }
     page.not_found(diagnosis);
-    page.looked_at(&diagnosis.look);
+    page.observed(&diagnosis.observed);
     page.end()
 }
 
@@ -95,7 +95,7 @@ pub fn caveats(diagnosis: Option<&Diagnosis>, unseen: &[(String, String)], style
     Some(page.end())
 }
 
-/// When a finding held, as the end of a sentence: `since …, still going at the end`. `None`: it is of the look as a whole.
+/// When a finding held, as the end of a sentence: `since …, still going at the end`. `None`: it is of the recording as a whole.
 pub(super) fn when(finding: &Finding) -> Option<String> {
     let held = finding.held.as_ref()?;
     let (first, last) = held.stretches.first().zip(held.stretches.last())?;
@@ -202,29 +202,29 @@ fn some_of(ids: &[&str]) -> String {
 }
 
 /// Kernel, CPUs and memory, as far as they are known.
-fn host(look: &LookView) -> Vec<String> {
-    let kernel = look.kernel.as_deref().map(|kernel| format!("kernel {kernel}"));
-    let cpus = look.cpus.map(|cpus| format!("{cpus:.0} CPUs"));
+fn host(observed: &ObservedView) -> Vec<String> {
+    let kernel = observed.kernel.as_deref().map(|kernel| format!("kernel {kernel}"));
+    let cpus = observed.cpus.map(|cpus| format!("{cpus:.0} CPUs"));
     kernel
         .into_iter()
         .chain(cpus)
-        .chain(look.memory_bytes.map(|memory| format!("{} of memory", words::bytes(memory))))
+        .chain(observed.memory_bytes.map(|memory| format!("{} of memory", words::bytes(memory))))
         .collect()
 }
 
 /// The evidence of a listing in a few words.
-fn from_what(look: &LookView) -> String {
+fn from_what(observed: &ObservedView) -> String {
     const PROFILES: [&str; 3] = ["perf-top", "perf-script", "folded"];
-    let tools: Vec<&str> = look.tools.iter().map(String::as_str).filter(|tool| !PROFILES.contains(tool)).collect();
+    let tools: Vec<&str> = observed.tools.iter().map(String::as_str).filter(|tool| !PROFILES.contains(tool)).collect();
     let tools = tools.join(" and ");
     let mut parts: Vec<String> = Vec::new();
-    match (look.samples, tools.as_str()) {
+    match (observed.samples, tools.as_str()) {
         (0, _) | (_, "") => {}
         (1, tools) => parts.push(format!("one reading of {tools}")),
-        (_, tools) => parts.push(format!("{} of {tools}", words::seconds(look.seconds))),
+        (_, tools) => parts.push(format!("{} of {tools}", words::seconds(observed.seconds))),
     }
-    if look.tiers.iter().any(|tier| tier.tier == Tier::Stacks && tier.looked) {
-        let samples = look
+    if observed.tiers.iter().any(|tier| tier.tier == Tier::Stacks && tier.recorded) {
+        let samples = observed
             .profile_samples
             .map_or_else(String::new, |samples| format!(" of {} samples", significant(samples as f64, 3)));
         parts.push(format!("a profile{samples}"));
@@ -242,7 +242,7 @@ pub fn explained(diagnosis: &Diagnosis, id: &str, style: Style) -> Option<String
             let sure = format!("found, with {} confidence", one.confidence.word());
             (&one.title, sure, &one.evidence, one.missing.as_slice(), None)
         } else if let Some(one) = diagnosis.not_found.iter().find(|one| one.id == id) {
-            (&one.title, "looked for and not there".to_owned(), &one.because, nothing, None)
+            (&one.title, "not found".to_owned(), &one.because, nothing, None)
         } else {
             let one = diagnosis.not_decided.iter().find(|one| one.id == id)?;
             (&one.title, "not decided".to_owned(), &one.evidence, one.missing.as_slice(), one.needs_seconds)
@@ -252,7 +252,7 @@ pub fn explained(diagnosis: &Diagnosis, id: &str, style: Style) -> Option<String
     page.list("Holds", known().filter(|line| line.holds == Some(true)).map(evidence_words));
     page.list("Does not hold", known().filter(|line| line.holds == Some(false)).map(evidence_words));
     page.list("Seen beside", known().filter(|line| line.holds.is_none()).map(evidence_words));
-    let wait = seconds.map(|seconds| format!("time: it takes a look of {}", words::seconds(seconds)));
+    let wait = seconds.map(|seconds| format!("time: it takes a recording of {}", words::seconds(seconds)));
     let missing = missing.iter().map(|missing| format!("{} ({})", missing.what, missing.why));
     page.list("Missing", wait.into_iter().chain(missing));
     Some(page.end())
@@ -349,21 +349,26 @@ impl Page {
         };
         let painted = if found == 0 { self.style.paint(BOLD, &word) } else { self.style.paint(WARNING, &word) };
         self.line(&painted);
-        let look = &diagnosis.look;
-        if !look.tools.is_empty() {
+        let observed = &diagnosis.observed;
+        if !observed.tools.is_empty() {
             self.head_of_listing(diagnosis);
             return;
         }
-        let when = look.from.as_deref().map_or_else(String::new, |from| format!(" from {from}"));
-        let is_sampled = look.tiers.iter().any(|tier| tier.tier == Tier::Counters);
+        let when = observed.from.as_deref().map_or_else(String::new, |from| format!(" from {from}"));
+        let is_sampled = observed.tiers.iter().any(|tier| tier.tier == Tier::Counters);
         let mut said = vec![if is_sampled {
-            format!("Looked at {} for {}{when}: {} samples", look.subject, words::seconds(look.seconds), look.samples)
+            format!(
+                "Looked at {} for {}{when}: {} samples",
+                observed.subject,
+                words::seconds(observed.seconds),
+                observed.samples
+            )
         } else {
-            format!("Looked at {}", look.subject)
+            format!("Looked at {}", observed.subject)
         }];
-        said.extend(host(look));
+        said.extend(host(observed));
         self.paragraph(&format!("{}.", said.join(", ")), 0);
-        if let Some(command) = &look.command {
+        if let Some(command) = &observed.command {
             self.command(command);
         }
     }
@@ -399,7 +404,7 @@ impl Page {
 
     /// What was decided, from what: `From 47 s of vmstat and a profile of 381,000 samples: compaction-storm.`
     fn head_of_listing(&mut self, diagnosis: &Diagnosis) {
-        let look = &diagnosis.look;
+        let observed = &diagnosis.observed;
         let found: Vec<&str> = diagnosis
             .findings
             .iter()
@@ -408,15 +413,16 @@ impl Page {
             .collect();
         let found =
             if found.is_empty() { "nothing that names trouble with memory".to_owned() } else { found.join(", ") };
-        self.paragraph(&format!("From {}: {found}.", from_what(look)), 0);
-        let of = host(look);
+        self.paragraph(&format!("From {}: {found}.", from_what(observed)), 0);
+        let of = host(observed);
         let of = if of.is_empty() { String::new() } else { format!(": {}", of.join(", ")) };
-        self.paragraph(&format!("{}{of}.", look.subject), 0);
+        self.paragraph(&format!("{}{of}.", observed.subject), 0);
     }
 
     /// What the host did, whatever was found.
     fn activity(&mut self, diagnosis: &Diagnosis) {
-        let Activity { busy_share, kernel_share, iowait_share, kernel_work, programs, .. } = &diagnosis.look.activity;
+        let Activity { busy_share, kernel_share, iowait_share, kernel_work, programs, .. } =
+            &diagnosis.observed.activity;
         let mut cpus: Vec<String> = Vec::new();
         cpus.extend(busy_share.map(|share| format!("{} busy", words::percent(share))));
         let busy = busy_share.is_some_and(|share| share > 0.0);
@@ -436,7 +442,7 @@ impl Page {
         if is_mostly_kernel && diagnosis.findings.is_empty() {
             said.push_str(". None of it counts as trouble with memory");
         }
-        let Activity { free_bytes, page_cache_bytes, scanned_pages, cached_files, .. } = &diagnosis.look.activity;
+        let Activity { free_bytes, page_cache_bytes, scanned_pages, cached_files, .. } = &diagnosis.observed.activity;
         let mut memory: Vec<String> = Vec::new();
         memory.extend(free_bytes.map(|bytes| format!("{} free", words::bytes(bytes))));
         memory.extend(page_cache_bytes.map(|bytes| format!("{} in the page cache", words::bytes(bytes))));
@@ -611,13 +617,13 @@ impl Page {
         }
         self.heading("Not decided");
         let decided = diagnosis.findings.len() + diagnosis.not_found.len();
-        let tools = diagnosis.look.tools.join(" and ");
+        let tools = diagnosis.observed.tools.join(" and ");
         let (by_time, others): (Vec<&NotDecided>, Vec<&NotDecided>) =
             open.iter().partition(|rule| rule.needs_seconds.is_some() && rule.missing.is_empty());
         let mut text = format!("{tools} can decide {} of {}", decided + by_time.len(), decided + open.len());
         for rule in by_time {
             let needs = words::seconds(rule.needs_seconds.unwrap_or_default());
-            text.push_str(&format!("; {} needs a look of {needs}", rule.id));
+            text.push_str(&format!("; {} needs a recording of {needs}", rule.id));
         }
         if !others.is_empty() {
             let ids: Vec<&str> = others.iter().map(|rule| rule.id.as_str()).collect();
@@ -626,7 +632,7 @@ impl Page {
                 ids.join(", ")
             ));
             // As the parser of /proc calls itself.
-            if !diagnosis.look.tools.iter().any(|tool| tool == "proc") {
+            if !diagnosis.observed.tools.iter().any(|tool| tool == "proc") {
                 text.push_str(
                     ". Where it cannot run, two dated readings of /proc/vmstat and /proc/meminfo decide more",
                 );
@@ -639,14 +645,14 @@ impl Page {
         if diagnosis.not_found.is_empty() {
             return;
         }
-        self.heading("Looked for and not there");
+        self.heading("Not found");
         let ids: Vec<&str> = diagnosis.not_found.iter().map(|rule| rule.id.as_str()).collect();
         self.paragraph(&ids.join(", "), 2);
     }
 
-    fn looked_at(&mut self, look: &LookView) {
-        self.heading("Looked at");
-        for tier in &look.tiers {
+    fn observed(&mut self, observed: &ObservedView) {
+        self.heading("Observed");
+        for tier in &observed.tiers {
             self.labelled(tier.tier.word(), &tier.words);
         }
         let origins = "documented: by the kernel or a vendor; ours: proposed by Pagewise (docs/reference/findings.md)";
@@ -769,7 +775,7 @@ pub(super) fn evidence_words(line: &Evidence) -> String {
 
 fn why_open(rule: &NotDecided) -> String {
     let mut reasons: Vec<String> = Vec::new();
-    reasons.extend(rule.needs_seconds.map(|seconds| format!("needs a look of {}", words::seconds(seconds))));
+    reasons.extend(rule.needs_seconds.map(|seconds| format!("needs a recording of {}", words::seconds(seconds))));
     reasons.extend(rule.missing.iter().take(3).map(|missing| format!("{} ({})", missing.what, missing.why)));
     if rule.missing.len() > 3 {
         reasons.push(format!("and {} more", rule.missing.len() - 3));

@@ -1,4 +1,4 @@
-//! A trial of two levels as its views look at it: its one comparison, its two arms, and its runs by arm.
+//! A trial of two levels as its views show it: its one comparison, its two arms, and its runs by arm.
 
 use super::Report;
 use crate::experiment::analysis::{Analysis, CellSummary, Comparison, JudgedMetric, PointMark, Summary};

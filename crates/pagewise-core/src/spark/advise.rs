@@ -7,7 +7,7 @@
 use super::Placement;
 use super::check::log_notes;
 use super::event_log::{Cached, EventLog};
-use super::judged::{self, Draft, Rule, Verdict, advice, held, lacks, look, nothing, seen};
+use super::judged::{self, Draft, Rule, Verdict, advice, held, lacks, nothing, observed, seen};
 use crate::finding::document::{Compare, Confidence, Diagnosis, Evidence, Quantity, Severity, Tier};
 use crate::finding::proposal::{Command, Proposal};
 use crate::finding::words;
@@ -108,8 +108,8 @@ pub fn diagnose(job: &Job, subject: &str) -> Diagnosis {
         count(heaps(log) as usize, "heap"),
         Bytes(job.heap)
     );
-    let look = look(subject, log.seconds().unwrap_or(0.0), Tier::Log, said);
-    judged::diagnosis(RULES, job, look, log_notes(log), Tier::Log)
+    let observed = observed(subject, log.seconds().unwrap_or(0.0), Tier::Log, said);
+    judged::diagnosis(RULES, job, observed, log_notes(log), Tier::Log)
 }
 
 /// JVMs that computed.

@@ -3,7 +3,7 @@
 use super::event_log::{EventLog, Plugin};
 use super::java_options::{JavaOptions, NATIVE_ACCESS};
 use super::judged::{
-    self, Draft, Rule, Verdict, advice, held, host_setting, lacks, line, look, nothing, seen, spark_setting,
+    self, Draft, Rule, Verdict, advice, held, host_setting, lacks, line, nothing, observed, seen, spark_setting,
 };
 use super::version::{self, Version};
 use super::{PLUGIN, conf, size_text, spark_size};
@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 /// What there is to judge. What is `None` is not known, and what needs it is not decided.
 #[derive(Clone, Debug, Default)]
 pub struct Seen {
-    /// What was looked at, for people.
+    /// What was observed, for people.
     pub subject: String,
     /// Of Spark.
     pub spark: Option<Version>,
@@ -284,7 +284,7 @@ pub fn diagnose(seen: &Seen) -> Diagnosis {
     parts.extend(seen.max_heap.map(|heap| format!("heap {}", Bytes(heap))));
     let notes = seen.log.as_ref().map(log_notes).unwrap_or_default();
     let mut diagnosis =
-        judged::diagnosis(RULES, seen, look(&seen.subject, seconds, tier, parts.join(", ")), notes, tier);
+        judged::diagnosis(RULES, seen, observed(&seen.subject, seconds, tier, parts.join(", ")), notes, tier);
     diagnosis.notes.extend(together(&diagnosis, &seen.options_name()));
     diagnosis
 }
@@ -308,7 +308,7 @@ fn together(diagnosis: &Diagnosis, name: &str) -> Option<String> {
 /// What came of the plugin's policy, by its own reports.
 fn placed(plugin: &Plugin) -> String {
     let enforces = plugin.mode.eq_ignore_ascii_case("enforce");
-    let what = if enforces { "was in force" } else { "was looked at and not enforced" };
+    let what = if enforces { "was in force" } else { "was observed and not enforced" };
     let parts: Vec<String> = plugin
         .placed()
         .map(|(part, resident, huge)| format!("{} of {} of {part}", Bytes(huge), Bytes(resident)))

@@ -14,7 +14,7 @@ const MOST: usize = 100_000;
 const MOST_BLOCKS: usize = 400_000;
 /// Bytes of a setting's value that are kept.
 const LONGEST_VALUE: usize = 64 << 10;
-/// RDDs of one stage that are looked at.
+/// RDDs of one stage that are judged.
 const MOST_IN_STAGE: usize = 10_000;
 
 /// A job as its log tells it.

@@ -2,7 +2,7 @@
 
 use super::conf::argument;
 use crate::finding::document::{
-    Activity, Compare, Confidence, Cost, Diagnosis, Evidence, Finding, LookView, MissingView, NotDecided, NotFound,
+    Activity, Compare, Confidence, Cost, Diagnosis, Evidence, Finding, MissingView, NotDecided, NotFound, ObservedView,
     OriginView, Quantity, SCHEMA, Severity, Tier, TierView,
 };
 use crate::finding::proposal::{ActsOn, Command, Proposal, ProposedSetting, TakesEffect};
@@ -144,13 +144,19 @@ pub(super) fn held(evidence: Evidence, compare: Compare, threshold: f64) -> Evid
     Evidence { threshold: Some(threshold), compare: Some(compare), origin: Some(OriginView::Ours), holds, ..evidence }
 }
 
-/// Asks all rules of what was looked at.
-pub(super) fn diagnosis<Of>(rules: &[Rule<Of>], of: &Of, look: LookView, notes: Vec<String>, tier: Tier) -> Diagnosis {
+/// Asks all rules of what was observed.
+pub(super) fn diagnosis<Of>(
+    rules: &[Rule<Of>],
+    of: &Of,
+    observed: ObservedView,
+    notes: Vec<String>,
+    tier: Tier,
+) -> Diagnosis {
     let (mut findings, mut not_found, mut not_decided) = (Vec::new(), Vec::new(), Vec::new());
     for rule in rules {
         let (id, title) = (rule.id.to_owned(), rule.title.to_owned());
         match (rule.judge)(of) {
-            Verdict::Found(draft) => findings.push(finding(rule, *draft, tier, look.seconds)),
+            Verdict::Found(draft) => findings.push(finding(rule, *draft, tier, observed.seconds)),
             Verdict::NotFound(because) => not_found.push(NotFound { id, title, because }),
             Verdict::NotDecided(missing) => {
                 let missing = missing.into_iter().map(|(what, why)| MissingView { what, why }).collect();
@@ -159,7 +165,7 @@ pub(super) fn diagnosis<Of>(rules: &[Rule<Of>], of: &Of, look: LookView, notes: 
         }
     }
     findings.sort_by_key(|finding: &Finding| (Reverse(finding.severity), Reverse(finding.confidence)));
-    Diagnosis { schema: SCHEMA.to_owned(), look, findings, not_found, not_decided, notes }
+    Diagnosis { schema: SCHEMA.to_owned(), observed, findings, not_found, not_decided, notes }
 }
 
 fn finding<Of>(rule: &Rule<Of>, draft: Draft, tier: Tier, seconds: f64) -> Finding {
@@ -192,9 +198,9 @@ fn finding<Of>(rule: &Rule<Of>, draft: Draft, tier: Tier, seconds: f64) -> Findi
     }
 }
 
-/// What was looked at, of a JVM or a log.
-pub(super) fn look(subject: &str, seconds: f64, tier: Tier, words: String) -> LookView {
-    LookView {
+/// What was observed, of a JVM or a log.
+pub(super) fn observed(subject: &str, seconds: f64, tier: Tier, words: String) -> ObservedView {
+    ObservedView {
         subject: subject.to_owned(),
         from: None,
         to: None,
@@ -206,7 +212,7 @@ pub(super) fn look(subject: &str, seconds: f64, tier: Tier, words: String) -> Lo
         kernel: None,
         cpus: None,
         memory_bytes: None,
-        tiers: vec![TierView { tier, looked: true, words }],
+        tiers: vec![TierView { tier, recorded: true, words }],
         activity: Activity::default(),
         command: None,
     }

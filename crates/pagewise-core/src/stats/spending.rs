@@ -1,15 +1,15 @@
-//! Alpha spending: looking at a trial before its end without raising the rate of false alarms.
+//! Alpha spending: analysing a trial before its end without raising the rate of false alarms.
 //!
 //! A spending function says how much of alpha may be used up by the time a given fraction of the information is in. At
-//! each look the critical p-value is the one that spends exactly the part that has become due, given that no earlier
-//! look stopped. It depends only on the looks taken so far, never on their number or on the results, so looks need not
+//! each analysis the critical p-value is the one that spends exactly the part that has become due, given that no earlier
+//! analysis stopped. It depends only on the analyses made so far, never on their number or on the results, so analyses need not
 //! be planned one by one and a resumed trial keeps what it has spent. Sources: Lan and DeMets, Biometrika 70 (1983),
 //! 659–663; Kim and DeMets, Biometrika 74 (1987), 149–154; Jennison and Turnbull, "Group Sequential Methods" (2000),
 //! ch. 7, 9 and 19.
 //!
 //! Tests are two-sided: half of alpha for each direction, as published boundaries have it. With few degrees of freedom
 //! the boundaries come from the exact joint distribution of the t statistics ([`t_walk`]), otherwise from that of the
-//! normal ones ([`normal_walk`]). A look compares the p-value of its t test with the look's nominal p.
+//! normal ones ([`normal_walk`]). An analysis compares the p-value of its t test with the analysis's nominal p.
 
 pub mod futility;
 mod normal_walk;
@@ -24,7 +24,7 @@ use t_walk::TWalk;
 pub enum Rule {
     /// Very little early, nearly all of alpha left for the end: 4 − 4 Φ(z₁₋α⁄₄ / √t).
     ObrienFleming,
-    /// About the same nominal p at every look: α ln(1 + (e − 1) t).
+    /// About the same nominal p at every analysis: α ln(1 + (e − 1) t).
     Pocock,
     /// α t^ρ. An exponent of 1 is close to Pocock, of 3 close to O'Brien-Fleming.
     Power {
@@ -42,31 +42,31 @@ pub struct Spending {
     pub alpha: f64,
 }
 
-/// How far the trial is at one look.
+/// How far the trial is at one analysis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Progress {
-    /// Information, in any unit that is the same for all looks: the number of blocks, or 1 over the squared standard
+    /// Information, in any unit that is the same for all analyses: the number of blocks, or 1 over the squared standard
     /// error for errors of unit variance.
     pub information: f64,
-    /// Share of the planned information, above 0 and at most 1; drives the spending. The look that ends a trial for
+    /// Share of the planned information, above 0 and at most 1; drives the spending. The analysis that ends a trial for
     /// good may say 1 although blocks were lost: it then spends what is left.
     pub fraction: f64,
-    /// Degrees of freedom of the look's t test; infinite when the variance is known.
+    /// Degrees of freedom of the analysis's t test; infinite when the variance is known.
     pub df: f64,
 }
 
-/// The boundary at one look.
+/// The boundary at one analysis.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Look {
+pub struct Boundary {
     /// Share of the planned information.
     pub fraction: f64,
-    /// Alpha spent up to and with this look.
+    /// Alpha spent up to and with this analysis.
     pub spent: f64,
-    /// The look stops the trial when its two-sided p-value is at most this.
+    /// The analysis stops the trial when its two-sided p-value is at most this.
     pub nominal_p: f64,
     /// The same boundary for a normal statistic.
     pub critical_z: f64,
-    /// The same boundary for this look's t statistic: half the width of the repeated interval in standard errors.
+    /// The same boundary for this analysis's t statistic: half the width of the repeated interval in standard errors.
     pub critical_t: f64,
 }
 
@@ -86,56 +86,60 @@ pub enum SpendingError {
         exponent: f64,
     },
     /// A fraction outside (0, 1], or information that is no positive number.
-    #[error("look {look} has information {information} and fraction {fraction}; take a number above 0, and at most 1")]
+    #[error(
+        "analysis {analysis} has information {information} and fraction {fraction}; take a number above 0, and at most 1"
+    )]
     NotAFraction {
-        /// Number of the look, from 1.
-        look: usize,
+        /// Number of the analysis, from 1.
+        analysis: usize,
         /// As given.
         information: f64,
         /// As given.
         fraction: f64,
     },
-    /// A look without new data.
-    #[error("look {look} has no more information than the one before; leave it out")]
+    /// An analysis without new data.
+    #[error("analysis {analysis} has no more information than the one before; leave it out")]
     NoNewInformation {
-        /// Number of the look, from 1.
-        look: usize,
+        /// Number of the analysis, from 1.
+        analysis: usize,
     },
-    /// Degrees of freedom that no test can have, or that do not grow from look to look.
-    #[error("look {look} has {df} degrees of freedom; it takes at least 1, and 1 more than the look before")]
+    /// Degrees of freedom that no test can have, or that do not grow from analysis to analysis.
+    #[error(
+        "analysis {analysis} has {df} degrees of freedom; it takes at least 1, and 1 more than the analysis before"
+    )]
     DegreesOfFreedom {
-        /// Number of the look, from 1.
-        look: usize,
+        /// Number of the analysis, from 1.
+        analysis: usize,
         /// As given.
         df: f64,
     },
 }
 
 impl Progress {
-    /// A look of the paired t test after so many of the planned blocks.
+    /// An analysis of the paired t test after so many of the planned blocks.
     #[must_use]
     pub fn after_blocks(blocks: u32, planned: u32) -> Progress {
         let (blocks, planned) = (f64::from(blocks), f64::from(planned));
         Progress { information: blocks, fraction: blocks / planned, df: blocks - 1.0 }
     }
 
-    /// The same look with the variance taken as known, for the boundaries that textbooks print.
+    /// The same analysis with the variance taken as known, for the boundaries that textbooks print.
     #[must_use]
     pub fn with_known_variance(self) -> Progress {
         Progress { df: f64::INFINITY, ..self }
     }
 }
 
-impl Look {
-    /// Whether a look with this two-sided p-value stops the trial. A p-value that is no number stops nothing.
+impl Boundary {
+    /// Whether an analysis with this two-sided p-value stops the trial. A p-value that is no number stops nothing.
     #[must_use]
     pub fn stops(&self, p: f64) -> bool {
         p <= self.nominal_p && self.nominal_p > 0.0
     }
 
-    /// The repeated interval: over all looks together it covers the truth with probability of at least 1 − alpha.
+    /// The repeated interval: over all analyses together it covers the truth with probability of at least 1 − alpha.
     ///
-    /// After a stop the interval of that look is the one to report. It is conservative: it allows for looks that were
+    /// After a stop the interval of that analysis is the one to report. It is conservative: it allows for analyses that were
     /// not needed. Infinite where nothing may be spent yet.
     #[must_use]
     pub fn interval(&self, estimate: f64, standard_error: f64) -> (f64, f64) {
@@ -158,22 +162,22 @@ impl Spending {
         if t >= 1.0 { alpha } else { spent.min(alpha) }
     }
 
-    /// The boundary at each look taken or planned, in order. A look's boundary depends on no later look.
+    /// The boundary at each analysis made or planned, in order. An analysis's boundary depends on no later analysis.
     ///
     /// # Errors
-    /// When alpha, the rule or a look is not one; see [`SpendingError`].
-    pub fn boundaries(&self, looks: &[Progress]) -> Result<Vec<Look>, SpendingError> {
+    /// When alpha, the rule or an analysis is not one; see [`SpendingError`].
+    pub fn boundaries(&self, analyses: &[Progress]) -> Result<Vec<Boundary>, SpendingError> {
         self.check()?;
-        let mut walk = Walk::start(looks)?;
-        let mut boundaries: Vec<Look> = Vec::with_capacity(looks.len());
+        let mut walk = Walk::start(analyses)?;
+        let mut boundaries: Vec<Boundary> = Vec::with_capacity(analyses.len());
         let mut spent_before = 0.0;
-        for at in looks {
+        for at in analyses {
             let spent = self.spent(at.fraction).max(spent_before);
             walk.go_to(at);
             let nominal_p = nominal_p(&walk, spent - spent_before, spent);
             walk.continue_below(nominal_p);
             spent_before = spent;
-            boundaries.push(Look {
+            boundaries.push(Boundary {
                 fraction: at.fraction,
                 spent,
                 nominal_p,
@@ -197,21 +201,21 @@ impl Spending {
     }
 }
 
-/// The probability, without an effect, that each look is the first whose p-value is at most its nominal p.
+/// The probability, without an effect, that each analysis is the first whose p-value is at most its nominal p.
 ///
 /// The sum is the rate of false alarms of any rule of this kind, good or bad.
 ///
 /// # Errors
-/// When a look is not one; see [`SpendingError`].
-pub fn first_crossings(looks: &[Progress], nominal_p: &[f64]) -> Result<Vec<f64>, SpendingError> {
-    let mut walk = Walk::start(looks)?;
+/// When an analysis is not one; see [`SpendingError`].
+pub fn first_crossings(analyses: &[Progress], nominal_p: &[f64]) -> Result<Vec<f64>, SpendingError> {
+    let mut walk = Walk::start(analyses)?;
     let crossing = |(at, p): (&Progress, &f64)| {
         walk.go_to(at);
         let crossing = walk.crossing(*p);
         walk.continue_below(*p);
         crossing
     };
-    Ok(looks.iter().zip(nominal_p).map(crossing).collect())
+    Ok(analyses.iter().zip(nominal_p).map(crossing).collect())
 }
 
 /// The nominal p that is crossed here for the first time with probability `due`.
@@ -246,20 +250,20 @@ fn critical_t(nominal_p: f64, df: f64) -> f64 {
 /// one would get too narrow a peak.
 const AS_GOOD_AS_KNOWN: f64 = 1000.0;
 
-/// The statistic on its way from look to look, among the trials that have not stopped.
+/// The statistic on its way from analysis to analysis, among the trials that have not stopped.
 enum Walk {
     Normal(NormalWalk),
     T(TWalk),
 }
 
 impl Walk {
-    fn start(looks: &[Progress]) -> Result<Walk, SpendingError> {
+    fn start(analyses: &[Progress]) -> Result<Walk, SpendingError> {
         let mut before: Option<&Progress> = None;
-        for (index, at) in looks.iter().enumerate() {
-            check_look(index + 1, at, before)?;
+        for (index, at) in analyses.iter().enumerate() {
+            check_analysis(index + 1, at, before)?;
             before = Some(at);
         }
-        let known_variance = looks.first().is_none_or(|at| at.df >= AS_GOOD_AS_KNOWN);
+        let known_variance = analyses.first().is_none_or(|at| at.df >= AS_GOOD_AS_KNOWN);
         Ok(if known_variance { Walk::Normal(NormalWalk::start()) } else { Walk::T(TWalk::start()) })
     }
 
@@ -270,7 +274,7 @@ impl Walk {
         }
     }
 
-    /// Probability that the p-value of this look is at most `nominal_p` and no earlier look stopped.
+    /// Probability that the p-value of this analysis is at most `nominal_p` and no earlier analysis stopped.
     fn crossing(&self, nominal_p: f64) -> f64 {
         match self {
             Walk::Normal(walk) => walk.crossing(nominal_p),
@@ -286,18 +290,18 @@ impl Walk {
     }
 }
 
-fn check_look(look: usize, at: &Progress, before: Option<&Progress>) -> Result<(), SpendingError> {
+fn check_analysis(analysis: usize, at: &Progress, before: Option<&Progress>) -> Result<(), SpendingError> {
     let usable = at.information > 0.0 && at.information.is_finite() && at.fraction > 0.0 && at.fraction <= 1.0;
     if !usable {
-        return Err(SpendingError::NotAFraction { look, information: at.information, fraction: at.fraction });
+        return Err(SpendingError::NotAFraction { analysis, information: at.information, fraction: at.fraction });
     }
-    let wrong_df = Err(SpendingError::DegreesOfFreedom { look, df: at.df });
+    let wrong_df = Err(SpendingError::DegreesOfFreedom { analysis, df: at.df });
     if at.df.is_nan() || at.df < 1.0 {
         return wrong_df;
     }
     let Some(before) = before else { return Ok(()) };
     if at.information <= before.information || at.fraction < before.fraction {
-        return Err(SpendingError::NoNewInformation { look });
+        return Err(SpendingError::NoNewInformation { analysis });
     }
     // Walks of known and of estimated variance do not mix; whole degrees are what the t walk steps in.
     if at.df.is_infinite() != before.df.is_infinite() || (at.df.is_finite() && at.df.floor() < before.df.floor() + 1.0)
@@ -315,29 +319,29 @@ mod tests {
         fractions.iter().map(|t| Progress { information: *t, fraction: *t, df: f64::INFINITY }).collect()
     }
 
-    fn blocks(looks: &[u32], planned: u32) -> Vec<Progress> {
-        looks.iter().map(|blocks| Progress::after_blocks(*blocks, planned)).collect()
+    fn blocks(analyses: &[u32], planned: u32) -> Vec<Progress> {
+        analyses.iter().map(|blocks| Progress::after_blocks(*blocks, planned)).collect()
     }
 
     fn of(rule: Rule) -> Spending {
         Spending { rule, alpha: 0.05 }
     }
 
-    fn p(looks: &[Look]) -> Vec<f64> {
-        looks.iter().map(|look| look.nominal_p).collect()
+    fn p(boundaries: &[Boundary]) -> Vec<f64> {
+        boundaries.iter().map(|boundary| boundary.nominal_p).collect()
     }
 
     #[track_caller]
     fn assert_z(rule: Rule, fractions: &[f64], wanted: &[f64], precision: f64) {
         let found = of(rule).boundaries(&known_variance(fractions)).unwrap();
-        for (look, wanted) in found.iter().zip(wanted) {
-            assert!((look.critical_z - wanted).abs() <= precision, "{rule:?} {fractions:?}: {found:?}");
+        for (boundary, wanted) in found.iter().zip(wanted) {
+            assert!((boundary.critical_z - wanted).abs() <= precision, "{rule:?} {fractions:?}: {found:?}");
         }
     }
 
     #[test]
     fn boundaries_are_the_published_ones() {
-        // Five equal looks: Reboussin, DeMets, Kim and Lan, Controlled Clinical Trials 21 (2000), 190–207, whose
+        // Five equal analyses: Reboussin, DeMets, Kim and Lan, Controlled Clinical Trials 21 (2000), 190–207, whose
         // program prints four digits, the second a little low: R's integrate() finds 3.357012 there, as we do.
         let fifths = [0.2, 0.4, 0.6, 0.8, 1.0];
         assert_z(Rule::ObrienFleming, &fifths, &[4.8769, 3.3569, 2.6803, 2.2898, 2.0310], 1.2e-4);
@@ -349,25 +353,25 @@ mod tests {
     }
 
     #[test]
-    fn repeated_looks_at_five_percent_are_wrong_as_often_as_published() {
-        // Armitage, McPherson and Rowe (1969), table 2: 0.083 for 2 looks, 0.142 for 5, 0.193 for 10.
+    fn repeated_tests_at_five_percent_are_wrong_as_often_as_published() {
+        // Armitage, McPherson and Rowe (1969), table 2: 0.083 for 2 analyses, 0.142 for 5, 0.193 for 10.
         for (count, wanted) in [(1, 0.05), (2, 0.083), (5, 0.142), (10, 0.193)] {
-            let fractions: Vec<f64> = (1..=count).map(|look| f64::from(look) / f64::from(count)).collect();
+            let fractions: Vec<f64> = (1..=count).map(|analysis| f64::from(analysis) / f64::from(count)).collect();
             let rate: f64 =
                 first_crossings(&known_variance(&fractions), &vec![0.05; fractions.len()]).unwrap().iter().sum();
-            assert!((rate - wanted).abs() < 6e-4, "{count} looks: {rate}");
+            assert!((rate - wanted).abs() < 6e-4, "{count} analyses: {rate}");
         }
     }
 
     #[test]
-    fn exactly_alpha_is_spent_however_many_looks_there_are() {
+    fn exactly_alpha_is_spent_however_many_analyses_there_are() {
         for rule in [Rule::ObrienFleming, Rule::Pocock, Rule::Power { exponent: 4.0 }] {
-            for looks in [vec![10], vec![4, 10], vec![4, 6, 8, 10], vec![2, 3, 5, 9, 10], vec![5, 6, 7, 8, 9, 10]] {
-                let at = blocks(&looks, 10);
+            for analyses in [vec![10], vec![4, 10], vec![4, 6, 8, 10], vec![2, 3, 5, 9, 10], vec![5, 6, 7, 8, 9, 10]] {
+                let at = blocks(&analyses, 10);
                 for at in [at.clone(), at.iter().map(|at| at.with_known_variance()).collect()] {
                     let found = of(rule).boundaries(&at).unwrap();
                     let spent: f64 = first_crossings(&at, &p(&found)).unwrap().iter().sum();
-                    assert!((spent - 0.05).abs() < 2e-5, "{rule:?} {looks:?}: {spent}");
+                    assert!((spent - 0.05).abs() < 2e-5, "{rule:?} {analyses:?}: {spent}");
                     assert_eq!(found.last().unwrap().spent, 0.05);
                 }
             }
@@ -398,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn a_look_does_not_depend_on_later_ones_and_so_a_resumed_trial_keeps_its_spending() {
+    fn a_boundary_does_not_depend_on_later_ones_and_so_a_resumed_trial_keeps_its_spending() {
         let all = of(Rule::ObrienFleming).boundaries(&blocks(&[4, 5, 8, 10], 10)).unwrap();
         for taken in 1..4 {
             let so_far = of(Rule::ObrienFleming).boundaries(&blocks(&[4, 5, 8, 10][..taken], 10)).unwrap();
@@ -425,33 +429,37 @@ mod tests {
     }
 
     #[test]
-    fn the_interval_excludes_zero_exactly_when_the_look_stops() {
-        for look in of(Rule::ObrienFleming).boundaries(&blocks(&[4, 6, 8, 10], 10)).unwrap() {
-            let df = look.fraction * 10.0 - 1.0;
+    fn the_interval_excludes_zero_exactly_when_the_analysis_stops() {
+        for boundary in of(Rule::ObrienFleming).boundaries(&blocks(&[4, 6, 8, 10], 10)).unwrap() {
+            let df = boundary.fraction * 10.0 - 1.0;
             for t in [0.5, 1.9, 2.2, 2.5, 3.0, 4.0, 6.0, 20.0] {
-                let (low, high) = look.interval(t * 0.3, 0.3);
-                assert_eq!(low > 0.0 || high < 0.0, look.stops(student_t::two_sided_p(t, df)), "t {t} at {look:?}");
+                let (low, high) = boundary.interval(t * 0.3, 0.3);
+                assert_eq!(
+                    low > 0.0 || high < 0.0,
+                    boundary.stops(student_t::two_sided_p(t, df)),
+                    "t {t} at {boundary:?}"
+                );
             }
         }
     }
 
     #[test]
-    fn a_look_too_early_to_spend_anything_never_stops() {
+    fn an_analysis_too_early_to_spend_anything_never_stops() {
         let found = of(Rule::ObrienFleming).boundaries(&blocks(&[2, 40], 40)).unwrap();
         assert_eq!((found[0].nominal_p, found[0].stops(0.0)), (0.0, false));
         assert_eq!(found[0].interval(1.0, 0.1), (f64::NEG_INFINITY, f64::INFINITY));
     }
 
     #[test]
-    fn what_is_no_look_is_refused_with_its_number() {
+    fn what_is_no_analysis_is_refused_with_its_number() {
         let refused = |at: &[Progress]| of(Rule::Pocock).boundaries(at).unwrap_err();
-        assert_eq!(refused(&blocks(&[4, 4], 10)), SpendingError::NoNewInformation { look: 2 });
-        assert!(matches!(refused(&blocks(&[4, 12], 10)), SpendingError::NotAFraction { look: 2, .. }));
-        assert!(matches!(refused(&blocks(&[1, 4], 10)), SpendingError::DegreesOfFreedom { look: 1, .. }));
+        assert_eq!(refused(&blocks(&[4, 4], 10)), SpendingError::NoNewInformation { analysis: 2 });
+        assert!(matches!(refused(&blocks(&[4, 12], 10)), SpendingError::NotAFraction { analysis: 2, .. }));
+        assert!(matches!(refused(&blocks(&[1, 4], 10)), SpendingError::DegreesOfFreedom { analysis: 1, .. }));
         let mixed = [Progress::after_blocks(4, 10), Progress::after_blocks(6, 10).with_known_variance()];
-        assert!(matches!(refused(&mixed), SpendingError::DegreesOfFreedom { look: 2, .. }));
+        assert!(matches!(refused(&mixed), SpendingError::DegreesOfFreedom { analysis: 2, .. }));
         let nan = Progress { information: f64::NAN, fraction: f64::NAN, df: 3.0 };
-        assert!(matches!(refused(&[nan]), SpendingError::NotAFraction { look: 1, .. }));
+        assert!(matches!(refused(&[nan]), SpendingError::NotAFraction { analysis: 1, .. }));
         let wrong = Spending { rule: Rule::Pocock, alpha: 1.0 };
         assert_eq!(wrong.boundaries(&[]), Err(SpendingError::Alpha { alpha: 1.0 }));
         assert_eq!(of(Rule::Pocock).boundaries(&[]), Ok(vec![]));

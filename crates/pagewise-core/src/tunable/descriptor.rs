@@ -1,4 +1,4 @@
-//! What is known about a tunable before any host is looked at.
+//! What is known about a tunable before any host is read.
 
 use super::grammar::Grammar;
 use crate::unit::Bytes;

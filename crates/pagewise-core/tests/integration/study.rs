@@ -189,7 +189,7 @@ fn failures_are_compared_first_and_cost_their_block() {
 }
 
 #[test]
-fn a_sequential_trial_stops_when_its_claims_are_decided_and_reports_the_look_s_interval() {
+fn a_sequential_trial_stops_when_its_claims_are_decided_and_reports_that_analysis_s_interval() {
     let text = PLAN.replace("blocks = 8", "blocks = 10") + "[stopping]\nrule = \"obrien-fleming\"\n";
     let plan = source::read(&text, "x.toml").unwrap();
     let order = draw(&plan).unwrap();
@@ -199,40 +199,40 @@ fn a_sequential_trial_stops_when_its_claims_are_decided_and_reports_the_look_s_i
     };
     assert_eq!(stopping::due(&plan, &order, &until(3), &[]), None);
     assert_eq!(stopping::due(&plan, &order, &until(4), &[]), Some(4));
-    let first = stopping::look(&plan, &order, &until(4), 4, &[]);
+    let first = stopping::interim_analysis(&plan, &order, &until(4), 4, &[]);
     assert!(first.comparisons[0].nominal_p < 0.01, "{first:?}");
-    assert_eq!(stopping::due(&plan, &order, &until(5), std::slice::from_ref(&first)), None, "a look is taken once");
-    let second = stopping::look(&plan, &order, &until(6), 6, std::slice::from_ref(&first));
+    assert_eq!(stopping::due(&plan, &order, &until(5), std::slice::from_ref(&first)), None, "an analysis is made once");
+    let second = stopping::interim_analysis(&plan, &order, &until(6), 6, std::slice::from_ref(&first));
     assert!(second.comparisons[0].nominal_p > first.comparisons[0].nominal_p);
-    let looks = [first, second.clone()];
-    let study = analyze(&plan, &order, &until(7), &looks).unwrap();
+    let analyses = [first, second.clone()];
+    let study = analyze(&plan, &order, &until(7), &analyses).unwrap();
     assert_eq!(study.comparisons[0].level, second.comparisons[0].nominal_p);
-    assert_eq!(study.comparisons[0].blocks, 6, "blocks after the last look do not count");
+    assert_eq!(study.comparisons[0].blocks, 6, "blocks after the last analysis do not count");
 }
 
 #[test]
-fn failures_are_compared_at_every_look_whatever_they_leave_of_the_blocks() {
+fn failures_are_compared_at_every_analysis_whatever_they_leave_of_the_blocks() {
     let text = PLAN.replace("blocks = 8", "blocks = 10") + "[stopping]\nrule = \"obrien-fleming\"\n";
     let plan = source::read(&text, "x.toml").unwrap();
     let order = draw(&plan).unwrap();
-    let whole = looks_until_the_end(&plan, &order, &points(&order, scattered));
+    let whole = analyses_until_the_end(&plan, &order, &points(&order, scattered));
     // All of them, so that no block is left; and eight of ten, so that the estimate has two.
     for failing in [10, 8] {
         let mut points = points(&order, scattered);
         let fails = |p: &&mut Point| p.planned.cell.starts_with("on") && p.planned.block.is_some_and(|b| b < failing);
         points.iter_mut().filter(fails).for_each(|point| point.outcome = Outcome::Failed);
-        let looks = looks_until_the_end(&plan, &order, &points);
-        let last = looks.last().unwrap();
+        let analyses = analyses_until_the_end(&plan, &order, &points);
+        let last = analyses.last().unwrap();
         assert!(last.blocks < 10 && last.stop, "{failing}: {last:?}");
         assert!(
             last.comparisons.iter().all(|one| one.conclusion == Conclusion::Worse && one.nominal_p > 0.0),
             "{last:?}"
         );
         // They may spend what the effect may where every block is whole.
-        for (here, there) in looks.iter().zip(&whole) {
+        for (here, there) in analyses.iter().zip(&whole) {
             assert_eq!(here.comparisons[0].nominal_p, there.comparisons[0].nominal_p, "{failing}: {here:?}");
         }
-        let study = analyze(&plan, &order, &points, &looks).unwrap();
+        let study = analyze(&plan, &order, &points, &analyses).unwrap();
         let low = &study.comparisons[0];
         assert_eq!((low.conclusion, low.decided_by.as_str()), (Conclusion::Worse, "outcomes"), "{failing}");
     }
@@ -246,19 +246,19 @@ fn open_ended() -> Plan {
     source::read(&text, "x.toml").unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Every look that an engine takes until the trial ends, given all the points there would be.
-fn looks_until_the_end(plan: &Plan, order: &Order, points: &[Point]) -> Vec<stopping::Look> {
-    let mut looks: Vec<stopping::Look> = Vec::new();
+/// Every analysis that an engine makes until the trial ends, given all the points there would be.
+fn analyses_until_the_end(plan: &Plan, order: &Order, points: &[Point]) -> Vec<stopping::InterimAnalysis> {
+    let mut analyses: Vec<stopping::InterimAnalysis> = Vec::new();
     for blocks in 1..=plan.design.blocks {
         let so_far: Vec<Point> =
             points.iter().filter(|point| point.planned.block.is_none_or(|block| block < blocks)).cloned().collect();
-        let Some(due) = stopping::due(plan, order, &so_far, &looks) else { continue };
-        looks.push(stopping::look(plan, order, &so_far, due, &looks));
-        if looks.last().is_some_and(|look| look.stop) {
+        let Some(due) = stopping::due(plan, order, &so_far, &analyses) else { continue };
+        analyses.push(stopping::interim_analysis(plan, order, &so_far, due, &analyses));
+        if analyses.last().is_some_and(|analysis| analysis.stop) {
             break;
         }
     }
-    looks
+    analyses
 }
 
 #[test]
@@ -266,24 +266,27 @@ fn an_open_ended_trial_is_looked_at_after_every_block_and_ends_when_its_claims_a
     let plan = open_ended();
     let order = draw(&plan).unwrap();
     let points = points(&order, scattered);
-    let looks = looks_until_the_end(&plan, &order, &points);
-    let (last, before) = looks.split_last().unwrap();
-    assert_eq!(looks.iter().map(|look| look.blocks).collect::<Vec<_>>(), (4..=last.blocks).collect::<Vec<_>>());
-    assert!(last.stop && last.blocks < 30 && before.iter().all(|look| !look.stop), "{last:?}");
+    let analyses = analyses_until_the_end(&plan, &order, &points);
+    let (last, before) = analyses.split_last().unwrap();
+    assert_eq!(
+        analyses.iter().map(|analysis| analysis.blocks).collect::<Vec<_>>(),
+        (4..=last.blocks).collect::<Vec<_>>()
+    );
+    assert!(last.stop && last.blocks < 30 && before.iter().all(|analysis| !analysis.stop), "{last:?}");
     assert_eq!(last.because, "every primary comparison is decided");
-    for look in &looks {
-        assert_eq!(look.spent, None);
-        for one in &look.comparisons {
-            assert_eq!(one.nominal_p, 0.025, "two claims share alpha at every look");
+    for analysis in &analyses {
+        assert_eq!(analysis.spent, None);
+        for one in &analysis.comparisons {
+            assert_eq!(one.nominal_p, 0.025, "two claims share alpha at every analysis");
             let excludes_no_change = matches!(one.conclusion, Conclusion::Better | Conclusion::Worse);
             assert!(!excludes_no_change || one.p.unwrap() <= one.nominal_p, "{one:?}");
         }
     }
-    let study = analyze(&plan, &order, &points, &looks).unwrap();
+    let study = analyze(&plan, &order, &points, &analyses).unwrap();
     let claims: Vec<_> = study.comparisons.iter().filter(|one| one.primary).collect();
-    for (claim, looked) in claims.iter().zip(&last.comparisons) {
-        assert_eq!((claim.conclusion, claim.level), (looked.conclusion, looked.nominal_p));
-        assert_eq!(claim.effect.as_ref().map(|effect| effect.p), looked.p);
+    for (claim, comparison) in claims.iter().zip(&last.comparisons) {
+        assert_eq!((claim.conclusion, claim.level), (comparison.conclusion, comparison.nominal_p));
+        assert_eq!(claim.effect.as_ref().map(|effect| effect.p), comparison.p);
         assert_eq!(claim.blocks, last.blocks);
         assert!(claim.sentence.contains("confidence sequence"), "{}", claim.sentence);
     }
@@ -296,9 +299,9 @@ fn its_intervals_are_those_of_the_sequence_that_its_plan_fixes() {
     let plan = open_ended();
     let order = draw(&plan).unwrap();
     let points = points(&order, scattered);
-    let looks = looks_until_the_end(&plan, &order, &points);
-    let blocks = looks.last().unwrap().blocks;
-    let study = analyze(&plan, &order, &points, &looks).unwrap();
+    let analyses = analyses_until_the_end(&plan, &order, &points);
+    let blocks = analyses.last().unwrap().blocks;
+    let study = analyze(&plan, &order, &points, &analyses).unwrap();
     let tuned = ConfidenceSequence::shortest_at(0.025, 10);
     let sequence = study.sequence.as_ref().unwrap();
     assert_eq!((sequence.shortest_at, sequence.effect_variance), (10, tuned.effect_variance));
@@ -323,20 +326,23 @@ fn its_intervals_are_those_of_the_sequence_that_its_plan_fixes() {
 }
 
 #[test]
-fn a_pause_changes_neither_the_looks_nor_the_end() {
+fn a_pause_changes_neither_the_analyses_nor_the_end() {
     let plan = open_ended();
     let order = draw(&plan).unwrap();
     let points = points(&order, scattered);
-    let whole = looks_until_the_end(&plan, &order, &points);
+    let whole = analyses_until_the_end(&plan, &order, &points);
     let end = whole.last().unwrap().blocks;
     let until = |blocks: u32| -> Vec<Point> {
         points.iter().filter(|point| point.planned.block.is_none_or(|block| block < blocks)).cloned().collect()
     };
-    // Killed between the last run of a block and its look, and gone on with: that look is made up for, and no other is taken again.
+    // Killed between the last run of a block and its analysis, and gone on with: that analysis is made up for, and no other is made again.
     for blocks in 4..=end {
         let taken = &whole[..(blocks - 4) as usize];
         assert_eq!(stopping::due(&plan, &order, &until(blocks), taken), Some(blocks));
-        assert_eq!(stopping::look(&plan, &order, &until(blocks), blocks, taken), whole[(blocks - 4) as usize]);
+        assert_eq!(
+            stopping::interim_analysis(&plan, &order, &until(blocks), blocks, taken),
+            whole[(blocks - 4) as usize]
+        );
         let taken = &whole[..=(blocks - 4) as usize];
         assert_eq!(stopping::due(&plan, &order, &until(blocks), taken), None);
     }
@@ -348,7 +354,7 @@ fn too_few_blocks_say_nothing_and_failures_end_a_trial_all_the_same() {
     let plan = source::read(&text, "x.toml").unwrap();
     let order = draw(&plan).unwrap();
     let mut points = points(&order, scattered);
-    let first = stopping::look(&plan, &order, &points, 4, &[]);
+    let first = stopping::interim_analysis(&plan, &order, &points, 4, &[]);
     assert!(first.comparisons.iter().all(|one| one.p.is_none() && one.conclusion == Conclusion::Inconclusive));
     let study = analyze(&plan, &order, &points, std::slice::from_ref(&first)).unwrap();
     let why = study.comparisons[0].no_effect_because.as_deref().unwrap();
@@ -359,8 +365,8 @@ fn too_few_blocks_say_nothing_and_failures_end_a_trial_all_the_same() {
     for point in points.iter_mut().filter(|point| point.planned.cell.starts_with("on")) {
         point.outcome = Outcome::Oom;
     }
-    let looks = looks_until_the_end(&plan, &order, &points);
-    let last = looks.last().unwrap();
+    let analyses = analyses_until_the_end(&plan, &order, &points);
+    let last = analyses.last().unwrap();
     // Two claims share alpha: 8 of 8 against 0 of 8 is the first difference below 0.025 / (8 · 9).
     assert_eq!((last.blocks, last.stop), (8, true));
     assert!(last.comparisons.iter().all(|one| one.conclusion == Conclusion::Worse), "{last:?}");

@@ -64,7 +64,7 @@ pub enum WalkCostError {
         /// The likely reason.
         reason: String,
     },
-    /// Memory could not be had or looked at.
+    /// Memory could not be had or read.
     #[error("{0}")]
     Memory(String),
     /// Less than the smallest footprint is free to take.

@@ -1,7 +1,7 @@
 //! What the rules say of a stretch of time. A recording is read for that by a thread of its own: a day of it takes longer
 //! than a key may.
 
-use pagewise_core::finding::{self, Diagnosis, Look};
+use pagewise_core::finding::{self, Diagnosis, Observed};
 use pagewise_core::recording::{Part, Profile, Recorded};
 use std::fmt::Display;
 use std::io;
@@ -24,8 +24,8 @@ pub fn judged<R: Recorded>(part: &Part<'_, R>, stretch: (u64, u64), subject: &st
 where
     R::Error: Display,
 {
-    let look = Look::of(part).map_err(|error| error.to_string());
-    Judged { stretch, said: look.map(|look| finding::diagnose(&look, subject)) }
+    let observed = Observed::of(part).map_err(|error| error.to_string());
+    Judged { stretch, said: observed.map(|observed| finding::diagnose(&observed, subject)) }
 }
 
 /// The thread that reads a recording again for each stretch it is asked about.

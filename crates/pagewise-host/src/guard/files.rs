@@ -14,11 +14,11 @@ use rustix::fs::{Advice, fadvise};
 use std::fs::File;
 use std::num::NonZeroU64;
 
-/// How often it is looked at what of the files is in memory.
-const LOOKS_EVERY: u64 = 200 * MILLISECOND;
+/// How often the files are scanned for what is in memory.
+const SCAN_EVERY: u64 = 200 * MILLISECOND;
 
-/// And how soon it is looked again how far streams went, where what was seen is taken, and more is wanted.
-const LOOKS_AGAIN: u64 = 5 * MILLISECOND;
+/// And how soon it is checked again how far streams went, where what was seen is taken, and more is wanted.
+const SCAN_AGAIN: u64 = 5 * MILLISECOND;
 
 /// A cgroup's search is kept for so long after it was last wanted.
 const SEARCH_KEPT: u64 = 10 * SECOND;
@@ -26,7 +26,7 @@ const SEARCH_KEPT: u64 = 10 * SECOND;
 /// How often it is asked who streams, and what that cost them.
 const ADOPTS_EVERY: u64 = 100 * MILLISECOND;
 
-/// Of each stretch so many bytes are looked at.
+/// Of each stretch so many bytes are checked.
 const PROBE: u64 = 64 << 10;
 
 /// What is taken in one call, so that a time for a slice can be kept: whole huge pages, since of a large folio nothing is dropped unless all of it is asked
@@ -48,25 +48,25 @@ const LEFT_ALONE: u64 = 10 * SECOND;
 #[derive(Debug)]
 pub(super) struct StreamedFiles {
     search: Option<Search>,
-    /// The folder of a cgroup whose processes alone are looked at.
+    /// The folder of a cgroup whose processes alone are watched.
     within: Option<String>,
     /// When somebody was last to be looked for.
     wanted: u64,
     files: Vec<OneFile>,
-    /// Taken over, and not yet looked at.
+    /// Taken over, and not yet scanned.
     new: Vec<Streamed>,
     adopted: u64,
-    looked: u64,
-    looked_ahead: u64,
+    scanned: u64,
+    scanned_ahead: u64,
     taken: u64,
     came_back: u64,
-    /// What could be taken, as of the last look, less what was taken since.
+    /// What could be taken, as of the last scan, less what was taken since.
     behind: u64,
     streams: Option<Streams>,
     /// Who reads most of all that is read, and how often its files' trails gave too little.
     leader: Option<Leader>,
     fell_short: u32,
-    /// Total bytes that the cgroup's processes read while somebody looked, and what of them the present search counted.
+    /// Total bytes that the cgroup's processes read while they were watched, and what of them the present search counted.
     read_within: u64,
     read_by_search: u64,
 }
@@ -84,7 +84,7 @@ struct OneFile {
 
 impl StreamedFiles {
     /// Ready to be asked. `None` where it cannot be told what of a file is in memory.
-    /// `within` is the folder of a cgroup whose processes alone are looked at.
+    /// `within` is the folder of a cgroup whose processes alone are watched.
     pub(super) fn open(root: &Root, within: Option<String>) -> Option<StreamedFiles> {
         if !Search::can_be_had(root) {
             return None;
@@ -98,8 +98,8 @@ impl StreamedFiles {
             files,
             new,
             adopted: 0,
-            looked: 0,
-            looked_ahead: 0,
+            scanned: 0,
+            scanned_ahead: 0,
             taken: 0,
             came_back: 0,
             behind: 0,
@@ -142,10 +142,10 @@ impl StreamedFiles {
         while let Some(streamed) = self.new.pop() {
             self.files.push(OneFile { streamed, begun: None, kept: 0, left_alone: None, came_back: 0 });
         }
-        if at.saturating_sub(self.looked) < LOOKS_EVERY {
+        if at.saturating_sub(self.scanned) < SCAN_EVERY {
             return;
         }
-        self.look(at, tell);
+        self.scan(at, tell);
         let mut index = 0;
         while let (Some(one), Some(search)) = (self.files.get(index), &self.search) {
             if search.is_quiet(&one.streamed) {
@@ -182,15 +182,15 @@ impl StreamedFiles {
     }
 
     /// Looks what of the files is in memory now.
-    fn look(&mut self, at: u64, tell: &mut dyn FnMut(&Streamer)) {
-        self.looked = at;
+    fn scan(&mut self, at: u64, tell: &mut dyn FnMut(&Streamer)) {
+        self.scanned = at;
         for one in &mut self.files {
             if one.kept >= MOST_KEPT && at.saturating_sub(*one.left_alone.get_or_insert(at)) >= LEFT_ALONE {
                 (one.kept, one.left_alone) = (0, None);
             }
             let was_streamed = one.streamed.trail.is_streamed();
             let Streamed { file, trail, .. } = &mut one.streamed;
-            trail.look(at, is_in_memory(file));
+            trail.scan(at, is_in_memory(file));
             if !was_streamed && trail.is_streamed() {
                 tell(&one.streamed.who);
             }
@@ -198,7 +198,7 @@ impl StreamedFiles {
         self.count();
     }
 
-    /// What a look says of all files together.
+    /// What a scan says of all files together.
     fn count(&mut self) {
         for one in &mut self.files {
             let came_back = one.streamed.trail.came_back();
@@ -210,11 +210,11 @@ impl StreamedFiles {
     }
 
     /// Looks how far the streams went since.
-    fn look_ahead(&mut self, at: u64) {
-        self.looked_ahead = at;
+    fn scan_ahead(&mut self, at: u64) {
+        self.scanned_ahead = at;
         for one in &mut self.files {
             let Streamed { file, trail, .. } = &mut one.streamed;
-            trail.look_ahead(at, is_in_memory(file));
+            trail.scan_ahead(at, is_in_memory(file));
         }
         self.count();
     }
@@ -222,9 +222,9 @@ impl StreamedFiles {
     /// Takes up to so many bytes; gives those that are really gone.
     pub(super) fn take(&mut self, at: u64, bytes: u64) -> u64 {
         let mut taken = self.take_known(bytes);
-        // The stream has gone on since the last look.
-        if taken < bytes / 2 && at.saturating_sub(self.looked.max(self.looked_ahead)) >= LOOKS_AGAIN {
-            self.look_ahead(at);
+        // The stream has gone on since the last scan.
+        if taken < bytes / 2 && at.saturating_sub(self.scanned.max(self.scanned_ahead)) >= SCAN_AGAIN {
+            self.scan_ahead(at);
             taken += self.take_known(bytes - taken);
         }
         if taken < bytes / 2 && self.fell_short < TOLD_AFTER {

@@ -22,7 +22,7 @@ const MOST_GROUPS: usize = 2048;
 const KEPT: u64 = 2;
 
 /// The list is read anew so often, and where what it had is taken.
-const LOOKS_EVERY: u64 = 100 * MILLISECOND;
+const READ_EVERY: u64 = 100 * MILLISECOND;
 
 /// Of how many cgroups pages are asked for in one request.
 const MOST_ASKED: usize = 4;
@@ -45,7 +45,7 @@ pub(super) struct GenerationsFile {
     page: u64,
     text: Vec<u8>,
     groups: Vec<Generations>,
-    looked: u64,
+    read_at: u64,
 }
 
 impl GenerationsFile {
@@ -64,8 +64,8 @@ impl GenerationsFile {
         })?;
         let page = rustix::param::page_size() as u64;
         let (text, groups) = (vec![0; ROOM], Vec::with_capacity(MOST_GROUPS));
-        let mut found = GenerationsFile { file, node, page, text, groups, looked: 0 };
-        found.look().map_err(|error| cannot(format!("{PATH}: {error}")))?;
+        let mut found = GenerationsFile { file, node, page, text, groups, read_at: 0 };
+        found.read().map_err(|error| cannot(format!("{PATH}: {error}")))?;
         if found.groups.is_empty() {
             return Err(cannot(format!("{PATH} lists no generations of this node")));
         }
@@ -79,9 +79,9 @@ impl GenerationsFile {
     pub(super) fn reclaim(&mut self, at: u64, bytes: u64) -> Result<bool, Errno> {
         let mut left = bytes.div_ceil(self.page);
         let known: u64 = self.groups.iter().take(MOST_ASKED).map(|group| group.evictable).sum();
-        if known < left || at.saturating_sub(self.looked) >= LOOKS_EVERY {
-            self.look().map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
-            self.looked = at;
+        if known < left || at.saturating_sub(self.read_at) >= READ_EVERY {
+            self.read().map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+            self.read_at = at;
         }
         for index in 0..MOST_ASKED.min(self.groups.len()) {
             let group = self.groups[index];
@@ -102,7 +102,7 @@ impl GenerationsFile {
     }
 
     /// Reads how many pages the generations have, the cgroup with the most that may be evicted first.
-    fn look(&mut self) -> std::io::Result<()> {
+    fn read(&mut self) -> std::io::Result<()> {
         let mut length = 0;
         while length < self.text.len() {
             match self.file.read_at(&mut self.text[length..], length as u64)? {

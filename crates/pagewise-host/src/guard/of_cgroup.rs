@@ -54,7 +54,7 @@ pub(super) struct CgroupReading {
 /// stands in for it.
 #[derive(Clone, Copy, Debug, Default)]
 struct CameIn {
-    /// Page cache at the first look.
+    /// Page cache at the first sample.
     file: Option<u64>,
     stolen: u64,
 }

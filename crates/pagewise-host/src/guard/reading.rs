@@ -39,7 +39,7 @@ pub(super) struct OfFiles {
     pub(super) behind: u64,
     /// What those who stream paid.
     pub(super) streams: Option<Streams>,
-    /// Total bytes that the processes of a cgroup have read while somebody looked.
+    /// Total bytes that the processes of a cgroup have read while they were watched.
     pub(super) read_within: u64,
 }
 

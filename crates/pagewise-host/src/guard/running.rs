@@ -253,7 +253,7 @@ struct Cgroups {
 const MOST_ENDED: usize = 256;
 
 /// How often new ones are looked for.
-const CGROUPS_LOOKED_FOR: u64 = SECOND;
+const CGROUPS_EVERY: u64 = SECOND;
 
 impl Cgroups {
     fn listed(&self) -> Result<Vec<Limited>, GuardError> {
@@ -269,7 +269,7 @@ impl Cgroups {
         Ok(groups.len())
     }
 
-    /// All of them in one thread: each is looked at when its own law wants that.
+    /// All of them in one thread: each is sampled when its own law wants that.
     fn run(
         mut self,
         board: Option<&Board>,
@@ -279,10 +279,10 @@ impl Cgroups {
     ) -> Guarding {
         let mut works: Vec<AtWork> = Vec::new();
         let mut ended = VecDeque::new();
-        let mut looked_for = 0;
+        let mut cgroups_due = 0;
         while !interrupt.is_set() && until.is_none_or(|until| clock::awake() < until) {
-            if clock::awake() >= looked_for {
-                looked_for = clock::awake() + CGROUPS_LOOKED_FOR;
+            if clock::awake() >= cgroups_due {
+                cgroups_due = clock::awake() + CGROUPS_EVERY;
                 self.take_on(&mut works, board, tell)?;
             }
             let at = clock::awake();
@@ -300,7 +300,7 @@ impl Cgroups {
                     place += 1;
                 }
             }
-            let due = works.iter().map(|work| work.due).min().unwrap_or(looked_for).min(looked_for);
+            let due = works.iter().map(|work| work.due).min().unwrap_or(cgroups_due).min(cgroups_due);
             sleep(due.saturating_sub(clock::awake()), interrupt);
         }
         ended.extend(works.into_iter().map(|work| work.ends(tell)));
@@ -357,8 +357,8 @@ pub enum Told<'t> {
     Gone,
 }
 
-/// The published mechanism does not say how often it looks.
-const PAPER_LOOKS_EVERY: u64 = SECOND / 100;
+/// The published mechanism does not say how often it samples.
+const PAPER_TICK: u64 = SECOND / 100;
 
 /// A law whose state can be told.
 trait Telling: ControlLaw {
@@ -368,10 +368,10 @@ trait Telling: ControlLaw {
     /// What it has learnt.
     fn learnt(&self) -> Option<Learnt>;
 
-    /// Whether the last look came later than it had reckoned with.
+    /// Whether the last sample came later than it had reckoned with.
     fn woken_late(&self) -> bool;
 
-    /// Whether there was room for single pages since the look before.
+    /// Whether there was room for single pages since the sample before.
     fn had_room(&self) -> bool;
 }
 
@@ -441,7 +441,7 @@ pub struct Done {
     pub for_blocks: u64,
     /// Of the others, those while no stream was known: it had just begun, or what filled memory was something else.
     pub while_watching: u64,
-    /// Of the others, those before a look that came later than the law had reckoned with: it had no CPU, or the kernel held a slice.
+    /// Of the others, those before a sample that came later than the law had reckoned with: it had no CPU, or the kernel held a slice.
     pub woken_late: u64,
     /// Times an application had to.
     pub direct: u64,
@@ -452,7 +452,7 @@ pub struct Done {
 }
 
 impl Done {
-    /// So many times it was too late since the last look, so many of them for many pages in a row, while it did this, and was woken late or not.
+    /// So many times it was too late since the last sample, so many of them for many pages in a row, while it did this, and was woken late or not.
     fn explains(&mut self, too_late: u64, for_blocks: u64, mode: Mode, woken_late: bool) {
         if matches!(mode, Mode::Leaving { .. }) {
             self.left_to_kernel += too_late;
@@ -471,12 +471,12 @@ impl Done {
 /// So often what it does is written down for who asks.
 const WRITTEN_EVERY: u64 = SECOND;
 
-/// A domain that is being guarded: look, decide, and wait or reclaim.
+/// A domain that is being guarded: sample, decide, and wait or reclaim.
 struct AtWork {
     guarded: Guarded,
     law: Box<dyn Telling + Send>,
     began: u64,
-    /// When it is to be looked at again.
+    /// When it is to be sampled again.
     due: u64,
     done: Done,
     /// Totals at the begin: times it was too late, and those of applications.
@@ -491,7 +491,7 @@ impl AtWork {
     fn of(guarded: Guarded) -> AtWork {
         let law: Box<dyn Telling + Send> = match guarded.law {
             AskedLaw::Guard(settings) => Box::new(Law::new(settings)),
-            AskedLaw::Paper { threshold, amount } => Box::new(Paper::new(threshold, amount, PAPER_LOOKS_EVERY)),
+            AskedLaw::Paper { threshold, amount } => Box::new(Paper::new(threshold, amount, PAPER_TICK)),
         };
         let began = clock::awake();
         AtWork {
@@ -507,7 +507,7 @@ impl AtWork {
         }
     }
 
-    /// One look, with the slice that follows from it.
+    /// One sample, with the slice that follows from it.
     ///
     /// # Errors
     /// When the domain cannot be read any more, or the back end is refused for good.
@@ -516,7 +516,7 @@ impl AtWork {
         let due = self.due;
         self.done.latest = self.done.latest.max(clock::awake().saturating_sub(due) as f64 / SECOND as f64);
         let at = clock::awake();
-        match self.look(at, tell)? {
+        match self.decide(at, tell)? {
             Decision::Wait(nanoseconds) => self.due = at + nanoseconds,
             Decision::Reclaim(bytes) if self.guarded.back_ends.is_some() => {
                 let slice = self.slice(bytes)?;
@@ -534,7 +534,7 @@ impl AtWork {
         Ok(())
     }
 
-    fn look(&mut self, at: u64, tell: &dyn Fn(&DomainName, Told<'_>)) -> Result<Decision, GuardError> {
+    fn decide(&mut self, at: u64, tell: &dyn Fn(&DomainName, Told<'_>)) -> Result<Decision, GuardError> {
         let Guarded { domain, asked, reading, files, back_ends, told: place, .. } = &mut self.guarded;
         if let Some(files) = files.as_mut() {
             let is_armed = self.law.mode() != Mode::Watching || reading.asks_for_streams();
@@ -548,9 +548,9 @@ impl AtWork {
         let (too_late, stalls) = (sample.too_late, reading.stalls());
         let (late_then, stalls_then) = *self.since.get_or_insert((too_late, stalls));
         let (too_late, stalls) = (too_late.saturating_sub(late_then), stalls.since(stalls_then));
-        let last_look = stalls.since(self.stalls);
+        let last_tick = stalls.since(self.stalls);
         let late = too_late.saturating_sub(self.done.too_late);
-        let for_blocks = if self.law.had_room() { late } else { last_look.direct.min(last_look.compactions) };
+        let for_blocks = if self.law.had_room() { late } else { last_tick.direct.min(last_tick.compactions) };
         self.done.explains(late, for_blocks, before, self.law.woken_late());
         (self.done.too_late, self.done.direct, self.stalls) = (too_late, stalls.direct, stalls);
         let mode = self.law.mode();
@@ -601,7 +601,7 @@ impl AtWork {
     }
 }
 
-/// A slice that is only decided takes the time of some looks.
+/// A slice that is only decided takes the time of some samples.
 const NOT_DONE: u64 = SECOND / 10;
 
 /// Batches that begin and end are no news; leaving the node to the kernel is, and so is another reason to.

@@ -34,8 +34,8 @@ const ASLEEP: Duration = Duration::from_secs(3600);
 /// Enough to list processes and files; all of it is locked in memory.
 const STACK: usize = 512 << 10;
 
-/// A process that read little in so many looks in a row is at its end, or gone.
-const QUIET_LOOKS: u32 = 6;
+/// A process that read little in so many rounds in a row is at its end, or gone.
+const QUIET_ROUNDS: u32 = 6;
 
 /// Who reads less in a second is no streamer.
 const LEAST_READ: f64 = (32 << 20) as f64;
@@ -43,7 +43,7 @@ const LEAST_READ: f64 = (32 << 20) as f64;
 /// No shorter file is a stream that fills memory.
 const LEAST_FILE: u64 = 64 << 20;
 
-/// No more processes and files are looked at.
+/// No more processes and files are watched.
 const MOST_PROCESSES: usize = 4;
 pub(super) const MOST_FILES: usize = 8;
 
@@ -78,7 +78,7 @@ pub(super) struct Leader {
 /// A cgroup whose programs read this part of all that is read explains what fills memory.
 const EXPLAINS: f64 = 0.6;
 
-/// What the loop and the thread that looks share.
+/// What the loop and the thread that searches share.
 #[derive(Debug, Default)]
 struct Shared {
     wanted: AtomicBool,
@@ -96,9 +96,9 @@ struct Files {
     leader: Option<Option<Leader>>,
     /// That one's process.
     leads: Option<u32>,
-    /// What their processes and those who reclaim for them had used at the last look.
+    /// What their processes and those who reclaim for them had used at the last round.
     streams: Option<Streams>,
-    /// Total bytes that the processes of the cgroup have read since somebody looks, where it is one that is looked at.
+    /// Total bytes that the processes of the cgroup have read since they are watched, where they are.
     read_within: u64,
 }
 
@@ -135,16 +135,16 @@ pub(super) struct Search {
 
 impl Search {
     /// Begins it. `None` where it cannot be told what of a file is in memory, or a thread cannot be had.
-    /// `within` is the folder of a cgroup whose processes alone are looked at.
+    /// `within` is the folder of a cgroup whose processes alone are watched.
     pub(super) fn start(root: &Root, within: Option<String>) -> Option<Search> {
         if !Search::can_be_had(root) {
             return None;
         }
         let shared = Arc::new(Shared::default());
-        let looks = Arc::clone(&shared);
+        let for_search = Arc::clone(&shared);
         // Not waited for at the end: a file system that hangs must not keep the guard from ending.
         let named = thread::Builder::new().name("pagewise-search".to_owned()).stack_size(STACK);
-        let started = named.spawn(move || search(&Root::live(), within.as_deref(), &looks)).ok()?;
+        let started = named.spawn(move || search(&Root::live(), within.as_deref(), &for_search)).ok()?;
         Some(Search { shared, thread: started.thread().clone() })
     }
 
@@ -153,7 +153,7 @@ impl Search {
         root.is_live() && page_cache::can_be_asked()
     }
 
-    /// Whether it is to look. Allocates nothing.
+    /// Whether it is to search. Allocates nothing.
     pub(super) fn want(&self, wanted: bool) {
         if self.shared.wanted.swap(wanted, Ordering::Relaxed) != wanted && wanted {
             self.thread.unpark();
@@ -184,7 +184,7 @@ impl Search {
     /// Whether its process reads no more. Waits for nothing: who cannot be told of now is told of later.
     pub(super) fn is_quiet(&self, streamed: &Streamed) -> bool {
         let Ok(shared) = self.shared.files.try_lock() else { return false };
-        shared.held.iter().any(|held| held.key == streamed.key && held.quiet >= QUIET_LOOKS)
+        shared.held.iter().any(|held| held.key == streamed.key && held.quiet >= QUIET_ROUNDS)
     }
 
     /// A file is let go; it may be found again.
@@ -202,7 +202,7 @@ impl Drop for Search {
 
 fn search(root: &Root, within: Option<&str>, shared: &Shared) {
     let mut read_before: HashMap<u32, u64> = HashMap::new();
-    let mut looked: Option<Instant> = None;
+    let mut searched: Option<Instant> = None;
     let mut paying = Paying::default();
     let mut within_read = WithinRead::default();
     let mut leads: Option<Leads> = None;
@@ -212,7 +212,7 @@ fn search(root: &Root, within: Option<&str>, shared: &Shared) {
             shared.let_found_go();
         }
         if !is_wanted && shared.files().held.is_empty() {
-            (looked, read_before, within_read) = (None, HashMap::new(), WithinRead::default());
+            (searched, read_before, within_read) = (None, HashMap::new(), WithinRead::default());
             if leads.take().is_some() {
                 let mut files = shared.files();
                 (files.leads, files.leader) = (None, Some(None));
@@ -220,11 +220,11 @@ fn search(root: &Root, within: Option<&str>, shared: &Shared) {
             thread::park_timeout(ASLEEP);
             continue;
         }
-        paying.look(root, shared);
+        paying.check(root, shared);
         if let Some(folder) = within {
             shared.files().read_within += within_read.grew(root, folder);
         }
-        if looked.is_some_and(|since| since.elapsed() < EVERY) {
+        if searched.is_some_and(|since| since.elapsed() < EVERY) {
             thread::park_timeout(PAYS_EVERY);
             continue;
         }
@@ -233,7 +233,7 @@ fn search(root: &Root, within: Option<&str>, shared: &Shared) {
             None => kernel_threads::programs(root),
         };
         let read: HashMap<u32, u64> = pids.into_iter().filter_map(|pid| Some((pid, bytes_read(root, pid)?))).collect();
-        if let Some(since) = looked {
+        if let Some(since) = searched {
             let seconds = since.elapsed().as_secs_f64();
             let readers = readers(&read, &read_before, seconds);
             // Asked of file systems, which may hang, while nobody waits for what is shared.
@@ -244,7 +244,7 @@ fn search(root: &Root, within: Option<&str>, shared: &Shared) {
             for held in &mut shared.files().held {
                 held.quiet = match open.contains(&held.key) {
                     // Closed by its process, and perhaps deleted: held any longer it would keep its blocks.
-                    false => QUIET_LOOKS,
+                    false => QUIET_ROUNDS,
                     true if readers.contains(&held.pid) => 0,
                     true => held.quiet + 1,
                 };
@@ -262,10 +262,10 @@ fn search(root: &Root, within: Option<&str>, shared: &Shared) {
                 }
             }
             for pid in readers.into_iter().take(if is_wanted { MOST_PROCESSES } else { 0 }) {
-                look_through(root, pid, shared);
+                keep_open_files(root, pid, shared);
             }
         }
-        (looked, read_before) = (Some(Instant::now()), read);
+        (searched, read_before) = (Some(Instant::now()), read);
     }
 }
 
@@ -274,7 +274,7 @@ fn search(root: &Root, within: Option<&str>, shared: &Shared) {
 struct WithinRead(Option<HashMap<u32, u64>>);
 
 impl WithinRead {
-    /// Bytes since the last look. Of a process that is new all it read.
+    /// Bytes since the last round. Of a process that is new all it read.
     fn grew(&mut self, root: &Root, folder: &str) -> u64 {
         let pids = of_cgroup::members(root, folder).unwrap_or_default();
         let now: HashMap<u32, u64> = pids.into_iter().filter_map(|pid| Some((pid, bytes_read(root, pid)?))).collect();
@@ -294,7 +294,7 @@ struct Paying {
 }
 
 impl Paying {
-    fn look(&mut self, root: &Root, shared: &Shared) {
+    fn check(&mut self, root: &Root, shared: &Shared) {
         let mut pids: Vec<u32> = {
             let files = shared.files();
             files.held.iter().map(|held| held.pid).chain(files.leads).collect()
@@ -377,7 +377,7 @@ fn leading(root: &Root, readers: &[u32], now: &HashMap<u32, u64>, before: &HashM
 }
 
 /// Puts down every file that a process has open and that may be its stream.
-fn look_through(root: &Root, pid: u32, shared: &Shared) {
+fn keep_open_files(root: &Root, pid: u32, shared: &Shared) {
     for open in open_files::of_process(root, pid, LEAST_FILE) {
         {
             let files = shared.files();

@@ -7,7 +7,7 @@ pub mod running;
 use std::fmt;
 use std::io;
 
-/// What became of a process whose memory is no longer the one that was looked at.
+/// What became of a process whose memory is no longer the one that was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Became {
     /// It ended.
@@ -34,7 +34,7 @@ pub enum HugePagesError {
     /// It ended or began another program meanwhile.
     #[error("process {0} {1}; nothing more is touched")]
     Changed(i32, Became),
-    /// Its memory may not be looked at.
+    /// Its memory may not be read.
     #[error(
         "the memory of process {pid} ({command}, of user {user}) may not be read: {error}. {}",
         if rustix::process::geteuid().is_root() {

@@ -1,4 +1,4 @@
-//! A process whose memory is looked at, and held on to: a pid that is used again, and a program that it begins instead, are noticed.
+//! A process whose memory is read, and held on to: a pid that is used again, and a program that it begins instead, are noticed.
 
 use super::{Became, HugePagesError};
 use crate::process::ends_within;
@@ -274,7 +274,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_ways_to_look_see_the_same() {
+    fn both_ways_to_read_see_the_same() {
         let huge_size = 2 << 20;
         let mut memory =
             crate::sys::mapping::Mapping::new(8 << 20, 2 << 20, crate::sys::mapping::PageAdvice::Base).unwrap();

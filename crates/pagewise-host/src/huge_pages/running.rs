@@ -35,7 +35,7 @@ pub struct Asked {
 pub enum Parts {
     /// Between these addresses; everywhere where there are none.
     Ranges(Vec<(u64, u64)>),
-    /// The old generation of a HotSpot JVM, where it lies at each look.
+    /// The old generation of a HotSpot JVM, where it lies at each round.
     OldOfJvm,
 }
 

@@ -24,7 +24,7 @@ pub(super) fn folder(path: &Path, assumed: &Assumed) -> (Vec<(String, Listing)>,
     walk(path, 0, &mut files, &mut left);
     if files.len() > MOST_FILES {
         files.truncate(MOST_FILES);
-        let what = format!("it has more than {MOST_FILES} files; those behind the first were not looked at");
+        let what = format!("it has more than {MOST_FILES} files; those behind the first were not read");
         let problem = problem(&what, "give its folders one by one");
         left.errors.push(ImportError::Unknown { path: path.to_owned(), problem });
     }

@@ -23,7 +23,7 @@ const LONGEST_LINE: usize = 64 << 10;
 /// No more is read of one file.
 const LARGEST_FILE: u64 = 64 << 30;
 
-/// So much of a file is looked at to find what wrote it.
+/// So much of a file is read to find what wrote it.
 const START: u64 = 4 << 20;
 
 const GZIP: &[u8] = b"\x1f\x8b";

@@ -170,8 +170,8 @@ fn a_report_without_pressure_is_not_said_to_have_it_off() {
     fs::write(folder.path().join("proc/meminfo"), "MemTotal:       24683520 kB\nMemFree: 100 kB\n").unwrap();
     let file = KindFile { kind: None, path: folder.path().to_owned() };
     let imported = open(&[file], &Assumed::default()).unwrap();
-    let Ok(look) = pagewise_core::finding::Look::of(&imported);
-    let diagnosis = pagewise_core::finding::diagnose(&look, "a report");
+    let Ok(observed) = pagewise_core::finding::Observed::of(&imported);
+    let diagnosis = pagewise_core::finding::diagnose(&observed, "a report");
     let said = pagewise_core::report::findings::text_in_full(&diagnosis, pagewise_core::report::Style::default());
     assert!(!said.contains("PSI) is off") && !said.contains("PSI off"), "{said}");
 }

@@ -9,7 +9,7 @@ use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// Releases whose kernels are looked through. What a mirror no longer has is passed over.
+/// Releases whose kernels are searched. What a mirror no longer has is passed over.
 const SUITES: [&str; 6] = ["bullseye", "bookworm", "bookworm-backports", "trixie", "trixie-backports", "sid"];
 
 const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";

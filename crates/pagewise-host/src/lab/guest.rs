@@ -32,8 +32,8 @@ fn boot_patience(accelerator: Accelerator) -> Duration {
 /// standstill for longer is no use to anybody.
 const SILENCE: Duration = Duration::from_secs(150);
 
-/// How often a guest is looked at.
-const LOOK: Duration = Duration::from_millis(50);
+/// How often a guest is checked.
+const CHECK_EVERY: Duration = Duration::from_millis(50);
 
 /// How long QEMU may take to end once its guest has said how its task ended.
 const GRACE: Duration = Duration::from_millis(200);
@@ -182,7 +182,7 @@ impl RunningGuest {
         loop {
             interrupt.check()?;
             let left = until.saturating_duration_since(Instant::now());
-            match self.said.recv_timeout(LOOK.min(left)) {
+            match self.said.recv_timeout(CHECK_EVERY.min(left)) {
                 Ok(said) => {
                     if let (Said::Err(bytes), Some(kept)) = (&said, &mut self.complaints) {
                         const KEPT: usize = 4096;
@@ -193,12 +193,12 @@ impl RunningGuest {
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 // QEMU closes its streams when it ends, and takes a moment to.
-                Err(RecvTimeoutError::Disconnected) => thread::sleep(LOOK.min(left)),
+                Err(RecvTimeoutError::Disconnected) => thread::sleep(CHECK_EVERY.min(left)),
             }
             if self.has_status() {
                 return Ok(None);
             }
-            self.look_after()?;
+            self.check()?;
             if left.is_zero() {
                 return Ok(None);
             }
@@ -218,7 +218,7 @@ impl RunningGuest {
     pub fn wait_for_it(&mut self, at_most: Duration, interrupt: &Interrupt) -> Result<(), LabError> {
         interrupt.check()?;
         interrupt.wait(at_most);
-        self.look_after()
+        self.check()
     }
 
     /// How its task ended, once it has and all that it said was taken; `None` before.
@@ -245,7 +245,7 @@ impl RunningGuest {
     }
 
     /// Whether the guest still is what it should be.
-    fn look_after(&mut self) -> Result<(), LabError> {
+    fn check(&mut self) -> Result<(), LabError> {
         if let Ok(Some(ended)) = self.child.try_wait() {
             if self.has_status() {
                 return Ok(());

@@ -1,4 +1,4 @@
-//! Which open files take most of the page cache: looked at once, when a recording is finished.
+//! Which open files take most of the page cache: counted once, when a recording is finished.
 //!
 //! Files are asked for by the descriptors of those that have them open (`/proc/PID/fd`), and the kernel's count of each (`cachestat`; before Linux 6.5
 //! `mincore`) is taken: nothing is read. What nobody has open any more, and what is only mapped, is not seen.
@@ -18,8 +18,8 @@ use std::time::{Duration, Instant};
 const LEAST: u64 = 64 << 20;
 const MOST: usize = 8;
 
-/// On a host with thousands of processes so much of them is looked at as that takes.
-const LOOKS_FOR: Duration = Duration::from_millis(200);
+/// On a host with thousands of processes as many of them are read as that time allows.
+const SEARCHES_FOR: Duration = Duration::from_millis(200);
 
 /// A file system that hangs is not waited for.
 const WAITS: Duration = Duration::from_secs(1);
@@ -31,19 +31,19 @@ pub(super) fn largest(root: &Root) -> (Vec<CachedFile>, u64) {
     }
     let (told, found) = mpsc::channel();
     let root = root.clone();
-    let looks = move || {
+    let search = move || {
         let before = clock::thread_cpu();
-        let files = look(&root);
+        let files = counted(&root);
         let _ = told.send((files, clock::thread_cpu() - before));
     };
     // Not joined: what hangs in a file system ends when that answers.
-    if thread::Builder::new().name("record-files".to_owned()).spawn(looks).is_err() {
+    if thread::Builder::new().name("record-files".to_owned()).spawn(search).is_err() {
         return Default::default();
     }
     found.recv_timeout(WAITS).unwrap_or_default()
 }
 
-fn look(root: &Root) -> Vec<CachedFile> {
+fn counted(root: &Root) -> Vec<CachedFile> {
     let began = Instant::now();
     let mut seen = HashSet::new();
     let mut files: Vec<CachedFile> = Vec::new();
@@ -60,7 +60,7 @@ fn look(root: &Root) -> Vec<CachedFile> {
                 files.push(CachedFile { path, bytes, process: process::name(root, &format!("/proc/{pid}")), pid });
             }
         }
-        if began.elapsed() >= LOOKS_FOR {
+        if began.elapsed() >= SEARCHES_FOR {
             break;
         }
     }

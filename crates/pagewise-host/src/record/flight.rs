@@ -1,10 +1,10 @@
-//! The flight recorder: stacks and stalls are looked at only while there is trouble, and for a while after it began.
+//! The flight recorder: stacks and stalls are recorded only while there is trouble, and for a while after it began.
 //!
 //! Two things call: the kernel, when tasks waited for memory for a tenth of two seconds (a pressure trigger, which costs
 //! nothing until then), and the share of system time of all CPU over five seconds. Windows of two seconds are what the
 //! kernel grants without privilege (Documentation/accounting/psi.rst).
 
-use super::look::{SECOND, Signal};
+use super::rings::{SECOND, Signal};
 use super::{Event, RUN, Shared};
 use crate::clock;
 use crate::root::Root;
@@ -25,8 +25,8 @@ const PRESSURE_FILE: &str = "/proc/pressure/memory";
 const SYSTEM_SHARE: f64 = 0.3;
 const SHARE_OVER: u64 = 5 * SECOND;
 
-/// How long is looked, and for how long after that not again.
-const LOOK_FOR: u64 = 20 * SECOND;
+/// How long they are recorded, and for how long after that not again.
+const TRACE_FOR: u64 = 20 * SECOND;
 const HOLD_OFF: u64 = 60 * SECOND;
 
 /// Waits for trouble until the recording ends.
@@ -60,10 +60,10 @@ impl Flight {
             if let Some(why) = why
                 && now >= self.not_before
             {
-                self.not_before = now + LOOK_FOR + HOLD_OFF;
-                let text = format!("{why}: stacks and stalls for {} s", LOOK_FOR / SECOND);
+                self.not_before = now + TRACE_FOR + HOLD_OFF;
+                let text = format!("{why}: stacks and stalls for {} s", TRACE_FOR / SECOND);
                 let _ = events.send(Event::Mark(now, "flight", text));
-                self.signals.iter().for_each(|signal| signal.look_until(now + LOOK_FOR));
+                self.signals.iter().for_each(|signal| signal.trace_until(now + TRACE_FOR));
             }
             cpu.store(clock::thread_cpu(), Ordering::Release);
         }

@@ -3,22 +3,21 @@
 //! The recorder's own sampler takes the numbers, on the thread of whoever watches, and the recorder's own threads look at
 //! stacks and stalls: what is seen here is what a recording would have held, but for the callers in programs.
 
-mod looked;
 mod numbers;
 mod stalls;
+mod traced;
 
-use super::looking::Looking;
 use super::ring::Ring;
 use super::sampler::{self, Sampler};
 use super::schedule::Schedule;
 use super::settings::Settings;
+use super::tracers::Tracing;
 use super::{
     FASTEST, OWN, Opened, Options, RecordError, SLOWEST, STACKS, Shared, clock, meta, open_sources, own_series, writing,
 };
 use crate::root::Root;
 use crate::source::{Pace, cgroup};
 use crate::store::recording::{Batch, TickRow};
-use looked::Looked;
 use numbers::Numbers;
 use pagewise_core::recording::block::Tick;
 use pagewise_core::recording::tick::TickDecoder;
@@ -28,8 +27,9 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
+use traced::Traced;
 
-/// What is kept, and how often it is looked.
+/// What is kept, and how often.
 #[derive(Clone, Debug)]
 pub struct Keeping {
     /// Samples a second, 0.01 to 20.
@@ -59,14 +59,14 @@ pub struct Kept {
     gaps: Vec<Gap>,
     settings: Vec<Setting>,
     about: BTreeMap<String, String>,
-    looked: Looked,
+    traced: Traced,
 }
 
 impl Kept {
     /// Takes the first sample; the caller takes the others when they are due.
     ///
     /// # Errors
-    /// When a rate is out of range, or a thread cannot be started. What may not be looked at is a gap with the reason.
+    /// When a rate is out of range, or a thread cannot be started. What may not be recorded is a gap with the reason.
     pub fn start(root: &Root, keeping: Keeping) -> Result<Kept, RecordError> {
         // A control group's own limit is the first thing to suspect of what runs in one.
         let own = keeping.only.is_none().then(|| cgroup::own(root)).flatten();
@@ -88,7 +88,7 @@ impl Kept {
             return Err(RecordError::StackRate(hz));
         }
         let Keeping { stacks, stalls, .. } = keeping;
-        let looked = Looked::start(root, Looking { stacks, stalls, innermost_only: true, ..Looking::default() })?;
+        let traced = Traced::start(root, Tracing { stacks, stalls, innermost_only: true, ..Tracing::default() })?;
         let settings = if keeping.only.is_none() { Settings::open(root) } else { Settings::none(root) };
         let (ring, locked) = Ring::new();
         let (ring, now) = (Arc::new(ring), clock::boot());
@@ -113,7 +113,7 @@ impl Kept {
             gaps: Vec::new(),
             settings: at_start,
             about,
-            looked,
+            traced,
         };
         kept.learn(own_series(now));
         kept.sampler.first();
@@ -133,12 +133,12 @@ impl Kept {
         let before = self.series.len();
         self.sampler.tick(clock::boot());
         self.hear();
-        if self.looked.is_full() {
-            self.gaps.extend(self.looked.renew(&self.root));
+        if self.traced.is_full() {
+            self.gaps.extend(self.traced.renew(&self.root));
         }
         if let Some(oldest) = self.numbers.forget(self.keeping.most) {
             self.gaps.retain(|gap| gap.to.is_none_or(|to| to >= oldest));
-            self.looked.forget(oldest);
+            self.traced.forget(oldest);
         }
         self.series.len() != before
     }
@@ -146,7 +146,7 @@ impl Kept {
     /// Takes over what sampler, stacks and stalls have told.
     fn hear(&mut self) {
         let mut batch = writing::drain(&self.ring, &self.events);
-        self.looked.hear(&mut batch);
+        self.traced.hear(&mut batch);
         let Batch { series, ticks, gaps, gap_ends, settings, .. } = batch;
         // A series is told before its first row.
         self.learn(series);
@@ -193,13 +193,13 @@ impl Kept {
         self.numbers.value(source, column)
     }
 
-    /// Where CPUs were. `None`: nobody looks, and [`Kept::why_not`] of `stacks` may say why.
+    /// Where CPUs were. `None`: not recorded, and [`Kept::why_not`] of `stacks` may say why.
     #[must_use]
     pub fn stacks(&self) -> Option<&Profile> {
-        self.looked.profile()
+        self.traced.profile()
     }
 
-    /// Why a source cannot be read, or stacks or stalls not be looked at.
+    /// Why a source cannot be read, or stacks or stalls not be recorded.
     #[must_use]
     pub fn why_not(&self, source: &str) -> Option<&str> {
         let of_source = |gap: &&Gap| gap.source.as_deref() == Some(source) && gap.to.is_none();
@@ -209,20 +209,20 @@ impl Kept {
     /// CPU time that looking at stacks took.
     #[must_use]
     pub fn stacks_cpu(&self) -> Duration {
-        Duration::from_nanos(self.looked.stacks_cpu())
+        Duration::from_nanos(self.traced.stacks_cpu())
     }
 
     /// Whether a thread that looks at stacks or stalls has ended by itself: a defect of ours.
     #[must_use]
     pub fn has_broken(&self) -> bool {
-        self.looked.has_broken()
+        self.traced.has_broken()
     }
 
     /// A stretch of it, CLOCK_BOOTTIME in nanoseconds.
     #[must_use]
     pub fn part(&self, from: u64, to: u64) -> Part<'_, Kept> {
         let part = Part::new(self, from, to, self.stacks().map(|profile| profile.part(from, to)));
-        let is_whole = self.looked.stalls().is_none_or(|(_, incomplete_until)| from >= incomplete_until);
+        let is_whole = self.traced.stalls().is_none_or(|(_, incomplete_until)| from >= incomplete_until);
         if is_whole { part } else { part.without_stalls() }
     }
 }
@@ -263,7 +263,7 @@ impl Recorded for Kept {
     }
 
     fn stalls(&self) -> Result<Option<Vec<StallRow>>, Infallible> {
-        Ok(self.looked.stalls().map(|(rows, _)| rows.to_vec()))
+        Ok(self.traced.stalls().map(|(rows, _)| rows.to_vec()))
     }
 
     fn walks(&self) -> Result<Option<Vec<Walk>>, Infallible> {

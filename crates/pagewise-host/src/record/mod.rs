@@ -9,20 +9,20 @@
 mod cached_files;
 mod flight;
 pub mod kept;
-mod look;
-mod looking;
 mod pmu;
 mod processes;
 mod redaction;
 mod ring;
+mod rings;
 mod sampler;
 mod schedule;
 pub(crate) mod settings;
 mod stacks;
 mod stalls;
+mod tracers;
 mod writing;
 
-pub use looking::{FLIGHT_HZ, Looking, STACKS};
+pub use tracers::{FLIGHT_HZ, STACKS, Tracing};
 
 use crate::clock;
 use crate::root::Root;
@@ -30,7 +30,6 @@ use crate::source::cgroup::Group;
 use crate::source::polled::{NumberFile, Polled};
 use crate::source::{NUMBER_FILES, NumberFiles, Pace, TEXT_FILES, TextFile, boot_id, cgroup, limited_groups, process};
 use crate::store::recording::{Batch, CLOCK, CLOCK_COLUMNS, RECORDER, RecordingError, StackRows, Writer};
-use looking::Lookers;
 use pagewise_core::counter::describe;
 use pagewise_core::recording::{CACHED_FILES, Gap, GapReason, Series, StallRow, Walk, cached};
 use pagewise_core::unit::Bytes;
@@ -47,6 +46,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
+use tracers::Tracers;
 
 /// The fastest rate. Beyond it the files of a large host would take a noticeable share of a CPU.
 pub const FASTEST: f64 = 20.0;
@@ -92,7 +92,7 @@ pub struct Options {
     /// Kept in the file beside what Pagewise says itself.
     pub meta: Vec<(String, String)>,
     /// Stacks and stalls.
-    pub looking: Looking,
+    pub tracing: Tracing,
     /// How often all processes are walked over, to keep those that use most; `None`: never.
     pub walk_every: Option<Duration>,
     /// Also what looking up translations costs, by counters of the processor, where it has any.
@@ -106,7 +106,7 @@ impl Default for Options {
             size_cap: None,
             groups: Vec::new(),
             meta: Vec::new(),
-            looking: Looking::default(),
+            tracing: Tracing::default(),
             walk_every: Some(WALK_EVERY),
             tlb: false,
         }
@@ -210,10 +210,10 @@ pub struct Recorder {
     shared: Arc<Shared>,
     events: Sender<Event>,
     sampler: Option<JoinHandle<Counts>>,
-    lookers: Lookers,
+    tracers: Tracers,
     writer: Option<JoinHandle<writing::Outcome>>,
     start_cpu: u64,
-    /// The host whose files are looked at in the end.
+    /// The host whose files are counted in the end.
     files_of: Option<Root>,
 }
 
@@ -237,7 +237,7 @@ impl Recorder {
         if !(SLOWEST..=FASTEST).contains(&options.hz) {
             return Err(RecordError::Rate(options.hz));
         }
-        if let Some(hz) = options.looking.stacks.filter(|hz| !STACKS.contains(hz)) {
+        if let Some(hz) = options.tracing.stacks.filter(|hz| !STACKS.contains(hz)) {
             return Err(RecordError::StackRate(hz));
         }
         if let Some(beat) = options.walk_every.filter(|beat| !WALKS.contains(beat)) {
@@ -246,7 +246,7 @@ impl Recorder {
         let (ring, locked) = Ring::new();
         let ring = Arc::new(ring);
         let now = clock::boot();
-        let mut redaction = Redaction::new(options.looking.is_redacted, root, file);
+        let mut redaction = Redaction::new(options.tracing.is_redacted, root, file);
         let names = [CLOCK].into_iter().chain(sources.iter().map(|source| source.name.as_str())).chain([OWN]);
         let names: Vec<String> = names.map(|name| redaction.name(name)).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -283,18 +283,18 @@ impl Recorder {
             thread::Builder::new().name("record-write".to_owned()).spawn(write).map_err(RecordError::Thread)?;
         let to_wake = writer.thread().clone();
         let sampler = thread::Builder::new().name("record-sample".to_owned()).spawn(move || sampler.run(&to_wake));
-        let lookers = Lookers::default();
+        let tracers = Tracers::default();
         // Paths are what a recording that is handed on must not tell.
-        let files_of = (options.looking.files && !options.looking.is_redacted).then(|| root.clone());
+        let files_of = (options.tracing.files && !options.tracing.is_redacted).then(|| root.clone());
         let mut recorder =
-            Recorder { shared, events, sampler: None, lookers, writer: Some(writer), start_cpu, files_of };
+            Recorder { shared, events, sampler: None, tracers, writer: Some(writer), start_cpu, files_of };
         // Dropped on an error, the recorder ends the writer.
         recorder.sampler = Some(sampler.map_err(RecordError::Thread)?);
         let before = clock::thread_cpu();
-        recorder.lookers = Lookers::start(root, &options.looking, &recorder.shared, &recorder.events)?;
+        recorder.tracers = Tracers::start(root, &options.tracing, &recorder.shared, &recorder.events)?;
         if let Some(beat) = options.walk_every {
-            let is_redacted = options.looking.is_redacted;
-            recorder.lookers.start_walks(root, beat, is_redacted, &recorder.shared, &recorder.events)?;
+            let is_redacted = options.tracing.is_redacted;
+            recorder.tracers.start_walks(root, beat, is_redacted, &recorder.shared, &recorder.events)?;
         }
         recorder.start_cpu += clock::thread_cpu() - before;
         Ok(recorder)
@@ -309,7 +309,7 @@ impl Recorder {
     /// What was asked for and is refused here, of stacks and stalls: what it is, and why, with the remedy.
     #[must_use]
     pub fn refused(&self) -> &[(String, String)] {
-        &self.lookers.refused
+        &self.tracers.refused
     }
 
     /// Whether it has ended by itself, because of the disk. [`Recorder::finish`] then says why.
@@ -352,11 +352,11 @@ impl Recorder {
             let _ = self.events.send(Event::Meta(CACHED_FILES, cached::to_text(&files)));
         }
         if let Some(tell) = &mut tell {
-            self.lookers.wake();
-            wait_until(|| self.lookers.have_ended(), || tell(Closing::Names));
+            self.tracers.wake();
+            wait_until(|| self.tracers.have_ended(), || tell(Closing::Names));
         }
-        let all_ended = self.lookers.join();
-        self.shared.lookers_cpu.store(self.lookers.cpu(), Ordering::Release);
+        let all_ended = self.tracers.join();
+        self.shared.lookers_cpu.store(self.tracers.cpu(), Ordering::Release);
         // The writer looks at this only after the sampler's last row is in the ring, and the last stacks are told.
         self.shared.ended.store(true, Ordering::Release);
         let writer = self.writer.take().ok_or(RecordError::Panicked)?;
@@ -369,12 +369,12 @@ impl Recorder {
         let cpu = |cpu: &AtomicU64| cpu.load(Ordering::Acquire);
         let own = [&self.shared.sampler_cpu, &self.shared.writer_cpu, &self.shared.lookers_cpu];
         let own = self.start_cpu + files_cpu + own.into_iter().map(cpu).sum::<u64>();
-        let refused = self.lookers.refused.iter().map(|(source, _)| format!("{source}: refused"));
+        let refused = self.tracers.refused.iter().map(|(source, _)| format!("{source}: refused"));
         let first_gaps = counts.first_gaps.into_iter().chain(refused).take(NAMED_GAPS).collect();
         Ok(Summary {
             samples: counts.samples,
             late: counts.late,
-            gaps: counts.gaps + self.lookers.refused.len() as u64,
+            gaps: counts.gaps + self.tracers.refused.len() as u64,
             first_gaps,
             own_cpu_seconds: own as f64 * 1e-9,
             bytes: outcome.bytes,
@@ -482,7 +482,7 @@ fn meta(root: &Root, options: &Options, now: u64, locked: &io::Result<()>) -> Ve
     // Of this machine, also where another host's captured tree is recorded.
     let started = process::start_time(&Root::live(), pid);
     let recorder = started.map(|started| (RECORDER.to_owned(), format!("{pid} {started}")));
-    let redacted = options.looking.is_redacted.then(|| ("redacted".to_owned(), "1".to_owned()));
+    let redacted = options.tracing.is_redacted.then(|| ("redacted".to_owned(), "1".to_owned()));
     let own: Vec<(String, String)> = own.chain(recorder).chain(redacted).chain(choices(root)).collect();
     // A caller's pair must neither hide one of these nor make the insertion fail.
     let is_free = |key: &str| key != "complete" && key != "ended" && own.iter().all(|(other, _)| other != key);

@@ -4,7 +4,7 @@
 //! in `fs/proc/array.c`), so a walk waits for nobody who waits for that lock; `smaps` and `maps` would. Where there are so many
 //! processes that walks would cost a noticeable part of a CPU, they are further apart.
 
-use super::look::{MOST_WAITING, SECOND};
+use super::rings::{MOST_WAITING, SECOND};
 use super::{ABANDON, Event, RUN, Shared, open_gap};
 use crate::clock;
 use crate::root::Root;

@@ -77,7 +77,7 @@ struct Lost {
 pub(super) struct Sampler {
     sources: Vec<Source>,
     settings: Settings,
-    /// When the settings are looked at next.
+    /// When the settings are read next.
     settings_due: u64,
     /// When the writer is woken next.
     batch_due: u64,
@@ -168,7 +168,7 @@ impl Sampler {
             self.sources.iter_mut().for_each(|source| source.last_read = None);
             self.sample(clock::boot());
             self.settings_due = 0;
-            self.look_at_settings();
+            self.read_settings();
         }
         self.tell_lost(clock::boot());
         self.note_cost();
@@ -185,7 +185,7 @@ impl Sampler {
         let due = self.schedule.take(now);
         self.note_missed(due);
         self.sample(due.planned);
-        self.look_at_settings();
+        self.read_settings();
         self.note_cost();
     }
 
@@ -211,13 +211,13 @@ impl Sampler {
         self.gap(Gap { from, to, source: None, reason, ticks: Some(due.missed), detail });
     }
 
-    fn look_at_settings(&mut self) {
+    fn read_settings(&mut self) {
         let now = clock::boot();
         if now < self.settings_due {
             return;
         }
         self.settings_due = now + settings::EVERY;
-        for changed in self.settings.look() {
+        for changed in self.settings.changes() {
             let _ = self.events.send(Event::Setting(now, changed.name, changed.now));
         }
     }

@@ -7,7 +7,7 @@ use pagewise_core::tunable::Tunable;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-/// How often they are looked at, in nanoseconds. All at once: a kernel path that was not used for a while is slow the first
+/// How often they are read, in nanoseconds. All at once: a kernel path that was not used for a while is slow the first
 /// time, and a part of them at every tick paid for that at every tick.
 pub(crate) const EVERY: u64 = 10_000_000_000;
 
@@ -19,7 +19,7 @@ struct Watched {
     files: Vec<(File, u64)>,
 }
 
-/// A setting that has another value than when it was looked at last. No value: it cannot be read.
+/// A setting that has another value than when it was read last. No value: it cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Changed {
     pub(crate) name: String,
@@ -58,7 +58,7 @@ impl Settings {
     }
 
     /// Looks at each, and gives those that changed.
-    pub(crate) fn look(&mut self) -> Vec<Changed> {
+    pub(crate) fn changes(&mut self) -> Vec<Changed> {
         let mut changed = Vec::new();
         for watched in &mut self.watched {
             let is_swap = watched.tunable.name == "swap";
@@ -138,10 +138,10 @@ mod tests {
         let mut settings = Settings::open(&root);
         assert_eq!(value(&settings.snapshot(), "vm.swappiness").as_deref(), Some("60"));
         assert_eq!(value(&settings.snapshot(), "thp.enabled").as_deref(), Some("madvise"));
-        assert_eq!(settings.look(), []);
+        assert_eq!(settings.changes(), []);
         std::fs::write(root.path("/proc/sys/vm/swappiness"), "1\n").unwrap();
-        assert_eq!(settings.look(), [changed("vm.swappiness", "60", "1")]);
-        assert_eq!(settings.look(), []);
+        assert_eq!(settings.changes(), [changed("vm.swappiness", "60", "1")]);
+        assert_eq!(settings.changes(), []);
     }
 
     #[test]
@@ -151,8 +151,8 @@ mod tests {
         let before = value(&settings.snapshot(), "swap");
         let head = "Filename Type Size Used Priority\n";
         std::fs::write(root.path("/proc/swaps"), format!("{head}/dev/sda2 partition 1020 900 -2\n")).unwrap();
-        assert_eq!(settings.look(), []);
+        assert_eq!(settings.changes(), []);
         std::fs::write(root.path("/proc/swaps"), head).unwrap();
-        assert_eq!(settings.look(), [Changed { before, ..changed("swap", "", "off") }]);
+        assert_eq!(settings.changes(), [Changed { before, ..changed("swap", "", "off") }]);
     }
 }

@@ -1,8 +1,8 @@
 //! Where CPUs are: an event per CPU that writes the stack of whatever runs, so many times a second; and the thread that
 //! names, counts and hands on what it wrote.
 
-use super::look::{Look, Rings, SECOND, WATERMARK};
-use super::looking::Looking;
+use super::rings::{RingReader, Rings, SECOND, WATERMARK};
+use super::tracers::Tracing;
 use super::{Event, NAMES_AT_MOST};
 use crate::clock;
 use crate::root::Root;
@@ -21,7 +21,7 @@ use std::sync::mpsc::Sender;
 pub(super) const SOURCE: &str = "stacks";
 const SYMBOLS: &str = "symbols";
 
-/// From this rate on a slice is a second: bursts are looked at closely, in a rate that runs for days rows matter more.
+/// From this rate on a slice is a second: bursts are divided finely, in a rate that runs for days rows matter more.
 const BURST: u32 = 49;
 
 /// Rows of one slice, and stacks of one recording. What comes beyond is counted as lost, and a stack that would be new is
@@ -229,7 +229,7 @@ pub(super) struct Counting {
 }
 
 impl Counting {
-    pub(super) fn new(root: &Root, hz: u32, looking: &Looking, left_out: Option<u32>) -> Counting {
+    pub(super) fn new(root: &Root, hz: u32, tracing: &Tracing, left_out: Option<u32>) -> Counting {
         Counting {
             root: root.clone(),
             hz,
@@ -238,9 +238,9 @@ impl Counting {
             told_frames: 0,
             told_stacks: 0,
             names: Names::default(),
-            redaction: Redaction { is_on: looking.is_redacted, known: HashMap::new() },
+            redaction: Redaction { is_on: tracing.is_redacted, known: HashMap::new() },
             left_out,
-            innermost_only: looking.innermost_only,
+            innermost_only: tracing.innermost_only,
             slices: BTreeMap::new(),
             lost: 0,
             seen: 0,
@@ -371,7 +371,7 @@ fn called_from(address: u64, innermost: Option<u64>) -> u64 {
     if Some(address) == innermost { address } else { address.saturating_sub(1) }
 }
 
-impl Look for Counting {
+impl RingReader for Counting {
     fn beat(&self) -> u64 {
         self.slice()
     }
@@ -429,14 +429,14 @@ impl Look for Counting {
         told
     }
 
-    fn turn(&mut self, looks: bool, now: u64, events: &Sender<Event>) {
-        turn(SOURCE, looks, now, events);
+    fn turn(&mut self, is_on: bool, now: u64, events: &Sender<Event>) {
+        turn(SOURCE, is_on, now, events);
     }
 }
 
-/// Begins or ends a stretch in which something is looked at.
-pub(super) fn turn(source: &str, looks: bool, now: u64, events: &Sender<Event>) {
-    let event = if looks {
+/// Begins or ends a stretch in which something is recorded.
+pub(super) fn turn(source: &str, is_on: bool, now: u64, events: &Sender<Event>) {
+    let event = if is_on {
         Event::GapEnds(source.to_owned(), now)
     } else {
         let detail = "waits for pressure or a high system share".to_owned();
@@ -514,7 +514,7 @@ mod tests {
     #[test]
     fn samples_of_one_stack_are_one_row_with_named_frames() {
         let (_folder, root) = host();
-        let mut counting = Counting::new(&root, 99, &Looking::default(), None);
+        let mut counting = Counting::new(&root, 99, &Tracing::default(), None);
         let mut ring = made_up::stack(WHO, &KERNEL, &[0x40_1000]);
         ring.extend(made_up::stack(WHO, &KERNEL, &[0x40_1000]));
         ring.extend(made_up::stack(Who { tid: 0, pid: 0, ..WHO }, &KERNEL, &[]));
@@ -537,8 +537,8 @@ mod tests {
     #[test]
     fn who_lists_functions_gets_no_callers_in_programs() {
         let (_folder, root) = host();
-        let looking = Looking { innermost_only: true, ..Looking::default() };
-        let mut counting = Counting::new(&root, 99, &looking, None);
+        let tracing = Tracing { innermost_only: true, ..Tracing::default() };
+        let mut counting = Counting::new(&root, 99, &tracing, None);
         let mut ring = made_up::stack(WHO, &KERNEL, &[0x40_1000]);
         ring.extend(made_up::stack(WHO, &[], &[0x40_2000, 0x40_3000]));
         counting.take(&ring);
@@ -551,7 +551,7 @@ mod tests {
     #[test]
     fn what_the_kernel_lost_is_counted_and_more_than_a_hundredth_is_a_gap() {
         let (_folder, root) = host();
-        let mut counting = Counting::new(&root, 19, &Looking::default(), None);
+        let mut counting = Counting::new(&root, 19, &Tracing::default(), None);
         let mut ring: Vec<u8> = (0..200).flat_map(|_| made_up::stack(WHO, &KERNEL, &[])).collect();
         ring.extend(made_up::lost(1));
         counting.take(&ring);
@@ -566,7 +566,7 @@ mod tests {
     #[test]
     fn redacted_only_kernel_threads_and_our_own_have_names() {
         let (_folder, root) = host();
-        let mut counting = Counting::new(&root, 99, &Looking { is_redacted: true, ..Looking::default() }, None);
+        let mut counting = Counting::new(&root, 99, &Tracing { is_redacted: true, ..Tracing::default() }, None);
         let mut ring = made_up::stack(WHO, &KERNEL, &[0x40_1000]);
         ring.extend(made_up::stack(Who { pid: 9, tid: 9, ..WHO }, &KERNEL, &[]));
         ring.extend(made_up::named(Who { pid: 80, tid: 80, ..WHO }, "secret", true));
@@ -583,7 +583,7 @@ mod tests {
     fn names_that_take_too_long_at_the_end_are_left_out_and_that_is_said() {
         let (_folder, root) = host();
         let until = Arc::new(AtomicU64::new(0));
-        let mut counting = Counting::new(&root, 99, &Looking::default(), None).named_until(&until);
+        let mut counting = Counting::new(&root, 99, &Tracing::default(), None).named_until(&until);
         counting.take(&made_up::stack(WHO, &KERNEL, &[]));
         assert!(told(&mut counting).1.is_empty());
         until.store(1, Ordering::Release);
@@ -598,7 +598,7 @@ mod tests {
     fn hidden_symbols_are_said_once() {
         let (folder, root) = host();
         std::fs::remove_file(folder.path().join("proc/kallsyms")).unwrap();
-        let mut counting = Counting::new(&root, 99, &Looking::default(), None);
+        let mut counting = Counting::new(&root, 99, &Tracing::default(), None);
         counting.take(&made_up::stack(WHO, &KERNEL, &[]));
         let (rows, gaps) = told(&mut counting);
         assert_eq!(gaps[0].source.as_deref(), Some("symbols"));

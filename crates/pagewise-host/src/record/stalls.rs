@@ -1,11 +1,11 @@
 //! How long tasks are held up inside the kernel: tracepoints at the beginning and the end, paired per thread, as durations
 //! in powers of two per process, kind, order and outcome.
 //!
-//! In a storm there are a hundred thousand of them a second. Beyond a cap only one fifth of a second in several is looked at,
+//! In a storm there are a hundred thousand of them a second. Beyond a cap only one fifth of a second in several is kept,
 //! and what is seen then counts for the others; the recording says so.
 
 use super::Event;
-use super::look::{Look, Rings, SECOND, WATERMARK};
+use super::rings::{RingReader, Rings, SECOND, WATERMARK};
 use super::stacks::{Names, by_time, turn};
 use crate::clock;
 use crate::root::Root;
@@ -23,7 +23,7 @@ use std::sync::mpsc::Sender;
 /// The name under which gaps of stalls are told.
 pub(super) const SOURCE: &str = "stalls";
 
-/// Events a second of the whole host. With more, one window of time in two is looked at, with twice as many one in four.
+/// Events a second of the whole host. With more, one window of time in two is kept, with twice as many one in four.
 const CAP: u64 = 20_000;
 
 /// At most one window in 2^6.
@@ -133,7 +133,7 @@ pub(super) struct Pairing {
     /// What stands for the processes that are not told.
     unnamed: HashMap<u32, u32>,
     next_unnamed: u32,
-    /// Events and losses since they were last looked at, when that was, and for how long of it events were on.
+    /// Events and losses since they were last counted, when that was, and for how long of it events were on.
     events: u64,
     lost: u64,
     lost_ever: u64,
@@ -144,7 +144,7 @@ pub(super) struct Pairing {
     /// Up to when `on_for` has been counted.
     on_until: u64,
     is_on: bool,
-    /// One window in `2^thinning` is looked at.
+    /// One window in `2^thinning` is kept.
     thinning: u32,
     wanted_thinning: u32,
 }
@@ -196,7 +196,7 @@ impl Pairing {
                 self.open.insert((kind, who.tid), (now, order));
             }
             Role::End(kind) => {
-                // Begun before we looked, or lost: how long it took is not known.
+                // Begun before we recorded, or lost: how long it took is not known.
                 let Some((begun, order)) = self.open.remove(&(kind, who.tid)) else { return };
                 let length = now.saturating_sub(begun);
                 self.add(kind, who, order, &outcome.unwrap_or_default(), length, to_boot);
@@ -254,7 +254,7 @@ impl Pairing {
         }
         let rate = (self.events + self.lost) as f64 / (self.on_for as f64 / 1e9);
         let needed = (rate / CAP as f64).max(1.0).log2().ceil() as u32;
-        // Down a step at a time: the window that was looked at may have been a quiet one.
+        // Down a step at a time: the window that was kept may have been a quiet one.
         let needed = needed.max(self.thinning.saturating_sub(1));
         let needed = if self.lost > 0 { needed.max(self.thinning + 1) } else { needed };
         self.wanted_thinning = needed.min(MOST_THINNING);
@@ -267,8 +267,8 @@ impl Pairing {
         self.on_until = now;
     }
 
-    /// Whether this window is one that is looked at.
-    fn is_looked_at(&self, now: u64) -> bool {
+    /// Whether this window is one that is kept.
+    fn is_kept(&self, now: u64) -> bool {
         (now / WINDOW).is_multiple_of(1 << self.thinning)
     }
 }
@@ -285,7 +285,7 @@ fn short(word: &str) -> String {
     word.strip_prefix("VMSCAN_THROTTLE_").unwrap_or(word).to_owned()
 }
 
-impl Look for Pairing {
+impl RingReader for Pairing {
     fn beat(&self) -> u64 {
         // A storm is noticed within a second; on a calm host waking up costs next to nothing.
         if self.thinning > 0 { WINDOW } else { SECOND }
@@ -356,7 +356,7 @@ impl Look for Pairing {
         if thinning > 0 {
             let one_in = 1 << thinning;
             let detail = format!(
-                "more than {CAP} events a second: one fifth of a second in {one_in} is looked at and counts {one_in} times"
+                "more than {CAP} events a second: one fifth of a second in {one_in} is kept and counts {one_in} times"
             );
             gap(GapReason::Thinned, detail);
         }
@@ -364,27 +364,27 @@ impl Look for Pairing {
         rows
     }
 
-    fn turn(&mut self, looks: bool, now: u64, events: &Sender<Event>) {
+    fn turn(&mut self, is_on: bool, now: u64, events: &Sender<Event>) {
         (self.counted_from, self.events, self.on_for, self.on_until) = (now, 0, 0, now);
         (self.is_on, self.thinning, self.wanted_thinning) = (true, 0, 0);
         // What began before a pause ended unseen.
         self.open.clear();
         self.orders.clear();
         self.names.clear();
-        turn(SOURCE, looks, now, events);
+        turn(SOURCE, is_on, now, events);
     }
 
     fn adjust(&mut self, rings: &Rings) {
         let now = clock::boot();
         self.thinning = self.wanted_thinning;
-        let should_be_on = self.is_looked_at(now);
+        let should_be_on = self.is_kept(now);
         if should_be_on == self.is_on {
             return;
         }
         self.count_time(now);
         self.is_on = should_be_on;
         if should_be_on {
-            // What had begun when we looked away ended unseen, and threads came and went.
+            // What had begun while nothing was kept ended unseen, and threads came and went.
             self.open.clear();
             self.names.clear();
             rings.enable();
@@ -511,8 +511,8 @@ mod tests {
         pairing.weigh();
         assert_eq!(pairing.wanted_thinning, 2, "a quarter of 75,000 is below the cap");
         pairing.thinning = 2;
-        let looked_at = (0..8).filter(|window| pairing.is_looked_at(window * WINDOW)).count();
-        assert_eq!(looked_at, 2, "one window in four");
+        let kept = (0..8).filter(|window| pairing.is_kept(window * WINDOW)).count();
+        assert_eq!(kept, 2, "one window in four");
         (pairing.events, pairing.lost) = (100, 5);
         pairing.weigh();
         assert_eq!(pairing.wanted_thinning, 3, "the kernel lost some: less, not more");

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 const MOUNTS: &str = "/proc/self/mountinfo";
 
-/// Between two looks at something that is about to be free.
+/// Between two tries of something that is about to be free.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// Mount points at `folder` or below it, in the order they were mounted. `folder` has no symbolic link in it.

@@ -11,7 +11,7 @@ use std::path::Path;
 /// A regular file below `base`, opened as `access` says.
 pub(super) fn file(base: &Path, below: &str, access: OFlags) -> io::Result<File> {
     let base = folder(base)?;
-    // Opening alone can do something to a device: what it is is looked at before.
+    // Opening alone can do something to a device: what it is is checked before.
     only_regular(&opened(base.as_fd(), below, OFlags::PATH)?)?;
     let file = opened(base.as_fd(), below, access | OFlags::NONBLOCK | OFlags::NOCTTY)?;
     only_regular(&file)?;

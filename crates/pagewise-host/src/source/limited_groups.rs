@@ -20,10 +20,10 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, Thread};
 use std::time::Duration;
 
-/// Folders that are looked at before the first reading, so that a short recording knows the groups of most hosts from its beginning.
+/// Folders that are searched before the first reading, so that a short recording knows the groups of most hosts from its beginning.
 const FOLDERS_AT_FIRST: usize = 1024;
 
-/// Between so many folders the thread looks whether it is still wanted.
+/// Between so many folders the thread checks whether it is still wanted.
 const FOLDERS_AT_ONCE: usize = 32;
 
 /// Folders of a round; what lies beyond is left out, and counted.
@@ -53,7 +53,7 @@ const ONE_PART_IN: u32 = 1000;
 /// How many groups have a limit, those left out among them.
 const LIMITED: &str = "limited_groups";
 
-/// How many of them, or of the folders that were not looked at, are not recorded.
+/// How many of them, or of the folders that were not searched, are not recorded.
 const LEFT_OUT: &str = "left_out_groups";
 
 /// What is recorded of each group.
@@ -74,7 +74,7 @@ const EVENTS: [&str; 4] = ["high", "max", "oom", "oom_kill"];
 pub fn open(root: &Root, except: &[Group]) -> Vec<(&'static str, Result<LimitedGroups, String>)> {
     let Some((mut finder, mut sources)) = Finder::new(root, except) else { return Vec::new() };
     let before = clock::thread_cpu();
-    finder.look(FOLDERS_AT_FIRST);
+    finder.search(FOLDERS_AT_FIRST);
     let cost = Duration::from_nanos(clock::thread_cpu().saturating_sub(before));
     match FinderThread::start(finder, cost) {
         Ok(thread) => {
@@ -203,7 +203,7 @@ struct FinderThread {
 }
 
 impl FinderThread {
-    /// `cost`: of what the finder has looked at so far.
+    /// `cost`: of what the finder has searched so far.
     fn start(finder: Finder, cost: Duration) -> std::io::Result<FinderThread> {
         let (is_wanted, cpu) = (Arc::new(AtomicBool::new(true)), Arc::new(AtomicU64::new(0)));
         let (still_wanted, counted) = (Arc::clone(&is_wanted), Arc::clone(&cpu));
@@ -230,11 +230,11 @@ struct Finder {
     /// Paths of groups that others record.
     except: Vec<String>,
     to_visit: Vec<String>,
-    /// Folders that this round has looked at.
+    /// Folders that this round has searched.
     folders: usize,
     /// Groups with a limit that this round has found, by path; the number of the folder tells one from another that was made later.
     found: BTreeMap<String, (u64, Group)>,
-    /// Groups with a limit of this round, or folders, beyond those that are looked at.
+    /// Groups with a limit of this round, or folders, beyond those that are watched.
     over: u64,
     rounds: u64,
     /// Groups that are read at a time.
@@ -249,7 +249,7 @@ struct Finder {
 }
 
 impl Finder {
-    /// One that has looked at nothing yet, and the sources that it tells.
+    /// One that has searched nothing yet, and the sources that it tells.
     fn new(root: &Root, except: &[Group]) -> Option<(Finder, Vec<(&'static str, LimitedGroups)>)> {
         let mount = memory_mount(root).ok()?;
         let of_version: &[(&str, Of)] = match mount.version {
@@ -283,21 +283,21 @@ impl Finder {
 
     fn run(mut self, mut cost: Duration, is_wanted: &AtomicBool, cpu: &AtomicU64) {
         while is_wanted.load(Ordering::Acquire) {
-            // The first look may have ended in the middle of a round.
+            // The first search may have ended in the middle of a round.
             if self.folders == 0 {
                 clock::park(PAUSE.max(cost * ONE_PART_IN), || is_wanted.load(Ordering::Acquire));
                 cost = Duration::ZERO;
             }
             let before = clock::thread_cpu();
-            self.look(FOLDERS_AT_ONCE);
+            self.search(FOLDERS_AT_ONCE);
             let own = clock::thread_cpu();
             cost += Duration::from_nanos(own.saturating_sub(before));
             cpu.store(own, Ordering::Release);
         }
     }
 
-    /// Looks at the next folders, and tells what a round, or the first look, has found.
-    fn look(&mut self, folders: usize) {
+    /// Searches the next folders, and tells what a round, or the first search, has found.
+    fn search(&mut self, folders: usize) {
         let is_first = self.rounds == 0 && self.folders == 0;
         for _ in 0..folders {
             let Some(folder) = self.to_visit.pop() else { break };
@@ -369,7 +369,7 @@ impl Finder {
             arrived.iter_mut().zip(opened).for_each(|(arrived, opened)| arrived.push(opened));
         }
         if self.rounds == 0 {
-            // What was not looked at yet may have a limit.
+            // What was not searched yet may have a limit.
             left_out += self.to_visit.len() as u64;
         }
         let limited = self.open.len() as u64 + left_out;
@@ -441,10 +441,10 @@ mod tests {
             }
         }
 
-        /// The finder after its first look, and the sources it tells.
+        /// The finder after its first search, and the sources it tells.
         fn opened(&self, except: &[Group]) -> (Finder, Vec<Polled>) {
             let (mut finder, sources) = Finder::new(&self.root, except).unwrap();
-            finder.look(FOLDERS_AT_FIRST);
+            finder.search(FOLDERS_AT_FIRST);
             (finder, sources.into_iter().map(|(_, groups)| Polled::limited_groups(groups)).collect())
         }
     }
@@ -477,12 +477,12 @@ mod tests {
         host.group("yarn/container_2", 1 << 20, 9);
         fs::remove_dir_all(host.folder.path().join(MOUNT.trim_start_matches('/')).join("yarn/container_1")).unwrap();
         host.group("yarn/container_1", NONE, 8);
-        finder.look(FOLDERS_AT_ONCE);
+        finder.search(FOLDERS_AT_ONCE);
         let second = numbers(polled, &mut names);
         assert_eq!(of(&second, "failcnt cgroup=/yarn/container_2"), Some(9));
         assert_eq!(of(&second, "failcnt cgroup=/yarn/container_1"), None, "it has no limit any more");
         assert_eq!(of(&second, "limited_groups "), Some(1));
-        finder.look(FOLDERS_AT_ONCE);
+        finder.search(FOLDERS_AT_ONCE);
         assert_eq!(numbers(polled, &mut names), second, "nothing new is told");
     }
 
@@ -498,7 +498,7 @@ mod tests {
         host.group("other", 1 << 20, 1);
         fs::rename(&old, host.folder.path().join("away")).unwrap();
         fs::rename(&new, &old).unwrap();
-        finder.look(FOLDERS_AT_ONCE);
+        finder.search(FOLDERS_AT_ONCE);
         assert_eq!(numbers(&mut sources[0], &mut names)["failcnt cgroup=/job"], 1);
     }
 
@@ -578,7 +578,7 @@ mod tests {
         let (mut finder, mut sources) = host.opened(&[]);
         let mut names = BTreeMap::new();
         assert_eq!(numbers(&mut sources[0], &mut names)["left_out_groups "], 9);
-        finder.look(FOLDERS_AT_ONCE);
+        finder.search(FOLDERS_AT_ONCE);
         assert_eq!(numbers(&mut sources[0], &mut names)["left_out_groups "], 0);
     }
 }

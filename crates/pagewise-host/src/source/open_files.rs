@@ -1,4 +1,4 @@
-//! The regular files that a process has open, to be looked at by the kernel's own count and never read.
+//! The regular files that a process has open, to be counted by the kernel's own count and never read.
 
 use crate::root::Root;
 use rustix::fs::OFlags;
@@ -9,7 +9,7 @@ use std::path::PathBuf;
 /// Tells a file from all others.
 pub(crate) type Key = (u64, u64);
 
-/// No more descriptors of a process are looked at.
+/// No more descriptors of a process are read.
 const MOST_DESCRIPTORS: usize = 512;
 
 /// File systems that keep their files in memory only (`include/uapi/linux/magic.h`): nothing there can be had back.

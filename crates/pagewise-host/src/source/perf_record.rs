@@ -70,7 +70,7 @@ pub enum Record<'a> {
     Lost(u64),
     /// Sampling was paused (or goes on) because it took too much time.
     Throttled,
-    /// Something that is not looked at.
+    /// Something that is not read.
     Other,
 }
 

@@ -31,7 +31,7 @@ pub struct NewColumn {
     pub says_kib: bool,
 }
 
-/// A file that begins with a number; what follows it is not looked at.
+/// A file that begins with a number; what follows it is not read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NumberFile {
     /// Where it is.

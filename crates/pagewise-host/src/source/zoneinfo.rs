@@ -19,7 +19,7 @@ pub struct ZoneTotals {
     pub managed: Pages,
 }
 
-/// Reads the sums. A word the file does not have counts as no pages: only `present` and `managed` lines are looked at.
+/// Reads the sums. A word the file does not have counts as no pages: only `present` and `managed` lines are read.
 ///
 /// # Errors
 /// When the file cannot be read.

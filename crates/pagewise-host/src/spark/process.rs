@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-/// Why it cannot be looked at.
+/// Why it cannot be inspected.
 #[derive(Debug, thiserror::Error)]
 pub enum ProcessError {
     /// There is no such process.
@@ -28,7 +28,7 @@ const LARGE: u64 = 64 << 20;
 ///
 /// # Errors
 /// When there is none, or it is no JVM.
-pub fn look(root: &Root, pid: i32) -> Result<Seen, ProcessError> {
+pub fn inspect(root: &Root, pid: i32) -> Result<Seen, ProcessError> {
     let read = |name: &str| fs::read(root.path(&format!("/proc/{pid}/{name}"))).ok();
     let line = read("cmdline").ok_or(ProcessError::Gone(pid))?;
     let words = split(&line);

@@ -11,7 +11,7 @@ use pagewise_core::experiment::order::Order;
 use pagewise_core::experiment::plan::Plan;
 use pagewise_core::experiment::plan::cells::cells;
 use pagewise_core::experiment::point::{AppliedSetting, Outcome, PlannedPoint, Point, Record};
-use pagewise_core::experiment::stopping::Look;
+use pagewise_core::experiment::stopping::InterimAnalysis;
 use pagewise_core::metric::vmstat_is_level;
 use pagewise_core::report::facts::HostFacts;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
@@ -47,7 +47,7 @@ const TABLES: &str = "
         PRIMARY KEY (point_index, attempt)
     ) STRICT;
     CREATE TABLE boot (id TEXT PRIMARY KEY, position INTEGER NOT NULL UNIQUE, facts TEXT NOT NULL) STRICT;
-    CREATE TABLE look (blocks INTEGER PRIMARY KEY, at TEXT NOT NULL, decision TEXT NOT NULL) STRICT;
+    CREATE TABLE interim_analysis (blocks INTEGER PRIMARY KEY, at TEXT NOT NULL, decision TEXT NOT NULL) STRICT;
 ";
 
 /// A bundle could not be made, read or written.
@@ -209,6 +209,12 @@ fn fits(plan: &Plan, frozen: &Frozen) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// The table of interim analyses: called `look` in bundles of the schema before, and absent from those of the first.
+fn table_of_analyses(db: &Connection) -> rusqlite::Result<Option<String>> {
+    let named = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name IN ('interim_analysis', 'look')";
+    db.query_row(named, [], |row| row.get(0)).optional()
 }
 
 impl Bundle {
@@ -700,29 +706,28 @@ impl Bundle {
         self.meta("boots")
     }
 
-    /// Writes down what was decided at a look, once: a look is never taken again.
+    /// Writes down what was decided at an analysis, once: one is never made again.
     ///
     /// # Errors
     /// When that cannot be made durable.
-    pub fn keep_look(&self, look: &Look, now: &str) -> Result<(), BundleError> {
-        let text = serde_json::to_string(look)
+    pub fn keep_interim_analysis(&self, analysis: &InterimAnalysis, now: &str) -> Result<(), BundleError> {
+        let text = serde_json::to_string(analysis)
             .map_err(|error| BundleError::Damaged { path: self.path.clone(), what: error.to_string() })?;
-        let sql = "INSERT OR IGNORE INTO look (blocks, at, decision) VALUES (?1, ?2, ?3)";
-        self.act("write to", |db| db.execute(sql, params![look.blocks, now, text]).map(|_| ()))
+        self.act("write to", |db| {
+            let table = table_of_analyses(db)?.unwrap_or_else(|| "interim_analysis".to_owned());
+            let sql = format!("INSERT OR IGNORE INTO {table} (blocks, at, decision) VALUES (?1, ?2, ?3)");
+            db.execute(&sql, params![analysis.blocks, now, text]).map(|_| ())
+        })
     }
 
-    /// The looks taken so far, in order.
+    /// The analyses made so far, in order.
     ///
     /// # Errors
     /// When the database cannot be read.
-    pub fn looks(&self) -> Result<Vec<Look>, BundleError> {
+    pub fn interim_analyses(&self) -> Result<Vec<InterimAnalysis>, BundleError> {
         let texts: Vec<String> = self.act("read", |db| {
-            // Bundles of the first version have no such table.
-            let has = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'look'";
-            if db.query_row(has, [], |row| row.get::<_, u32>(0))? == 0 {
-                return Ok(Vec::new());
-            }
-            let mut statement = db.prepare("SELECT decision FROM look ORDER BY blocks")?;
+            let Some(table) = table_of_analyses(db)? else { return Ok(Vec::new()) };
+            let mut statement = db.prepare(&format!("SELECT decision FROM {table} ORDER BY blocks"))?;
             statement.query_map([], |row| row.get(0))?.collect()
         })?;
         let damaged =

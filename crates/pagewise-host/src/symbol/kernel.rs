@@ -55,7 +55,7 @@ impl Kernel {
         kernel
     }
 
-    /// Of a hundred thousand lines most are looked at for this alone, so they stay bytes until one is a function's.
+    /// Of a hundred thousand lines most are read for this alone, so they stay bytes until one is a function's.
     fn line(&mut self, line: &[u8]) {
         let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
         let digits = words.next().and_then(|word| std::str::from_utf8(word).ok());

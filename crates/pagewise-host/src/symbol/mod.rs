@@ -46,11 +46,11 @@ const MOST_COMPILED: usize = 256;
 /// Processes of which it is known that they run the files whose tables are here.
 const MOST_CHECKED: usize = 16_384;
 
-/// How often it is looked whether a runtime compiled more.
-const LOOK_AGAIN: Duration = Duration::from_secs(5);
+/// How often it is checked whether a runtime compiled more.
+const CHECK_AGAIN: Duration = Duration::from_secs(5);
 
 /// The same while there is none: a runtime may write it a moment after its first function ran.
-const LOOK_FOR_ONE: Duration = Duration::from_millis(500);
+const CHECK_FOR_ONE: Duration = Duration::from_millis(500);
 
 /// The module of what a runtime compiled, and of a page the kernel lends to each process.
 const JIT: &str = "[jit]";
@@ -92,7 +92,7 @@ fn state_of(metadata: &std::fs::Metadata) -> State {
 #[derive(Debug)]
 struct Compiled {
     map: PerfMap,
-    looked: Instant,
+    checked: Instant,
     /// The file when it was read.
     state: Option<State>,
 }
@@ -256,7 +256,7 @@ impl Symbols {
     fn compiled_name(&mut self, pid: u32, address: u64) -> Option<String> {
         let compiled = self.compiled.get(&pid);
         let is_due = |compiled: &Compiled| {
-            compiled.looked.elapsed() >= if compiled.state.is_some() { LOOK_AGAIN } else { LOOK_FOR_ONE }
+            compiled.checked.elapsed() >= if compiled.state.is_some() { CHECK_AGAIN } else { CHECK_FOR_ONE }
         };
         if compiled.is_none_or(is_due) {
             if self.compiled.len() >= MOST_COMPILED {
@@ -298,7 +298,7 @@ impl Symbols {
         self.next_table
     }
 
-    /// The table that is there, if it is of the file that the process has mapped. That is looked at once for each process;
+    /// The table that is there, if it is of the file that the process has mapped. That is checked once for each process;
     /// of one that has gone it cannot be.
     fn known_table(&mut self, pid: u32, range: &Range) -> Option<u32> {
         let table = self.tables.get_mut(&range.file)?;
@@ -390,7 +390,7 @@ fn own_vdso() -> Option<Vec<u8>> {
 
 /// The map in the process's own `/tmp`, under the number it has itself. Only its owner or root may have written it.
 fn read_perf_map(root: &Root, pid: u32, before: Option<Compiled>) -> Compiled {
-    let looked = Instant::now();
+    let checked = Instant::now();
     let status = root.read(&format!("/proc/{pid}/status")).unwrap_or_default();
     let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).map(str::split_whitespace);
     let own_pid = field("NSpid:").and_then(Iterator::last).unwrap_or_default();
@@ -402,13 +402,13 @@ fn read_perf_map(root: &Root, pid: u32, before: Option<Compiled>) -> Compiled {
     });
     let state = opened.as_ref().map(|(_, metadata)| state_of(metadata));
     match (before, opened) {
-        (Some(before), _) if before.state == state => Compiled { looked, ..before },
+        (Some(before), _) if before.state == state => Compiled { checked, ..before },
         (_, Some((file, _))) => {
             let mut text = Vec::new();
             let _ = file.take(LARGEST_PERF_MAP).read_to_end(&mut text);
-            Compiled { map: PerfMap::parse(&text), looked, state }
+            Compiled { map: PerfMap::parse(&text), checked, state }
         }
-        (before, None) => Compiled { map: before.map(|before| before.map).unwrap_or_default(), looked, state },
+        (before, None) => Compiled { map: before.map(|before| before.map).unwrap_or_default(), checked, state },
     }
 }
 
@@ -522,7 +522,7 @@ mod tests {
         assert_eq!((symbols.table(7, &range), symbols.table(8, &range), symbols.table(7, &range)), (1, 1, 1));
         std::fs::write(&file, "another").unwrap();
         assert_eq!(std::fs::metadata(&file).unwrap().ino(), inode, "its number says nothing");
-        assert_eq!(symbols.table(7, &range), 1, "it was looked at");
+        assert_eq!(symbols.table(7, &range), 1, "it was checked");
         assert_eq!((symbols.table(9, &range), symbols.table(9, &range)), (2, 2));
         std::fs::remove_file(&file).unwrap();
         assert_eq!(symbols.table(10, &range), 2, "what cannot be asked is taken for what it says");
@@ -548,7 +548,7 @@ mod tests {
         std::fs::remove_file(&pipe).unwrap();
         std::fs::write(&pipe, "1200 100 Main::run\n").unwrap();
         // A runtime wrote it late.
-        std::thread::sleep(LOOK_FOR_ONE);
+        std::thread::sleep(CHECK_FOR_ONE);
         assert_eq!(named(&mut symbols, &mut stacks), "Main::run");
     }
 

@@ -280,7 +280,7 @@ pub fn run(bundle: &mut Bundle, runner: &mut dyn PointRunner, observer: &mut dyn
     let mut is_first = true;
     let mut boot: Option<String> = None;
     loop {
-        if look_if_due(bundle, &order, &points)? {
+        if interim_analysis_if_due(bundle, &order, &points)? {
             return Ok(());
         }
         let Next::Run(planned, attempt) = next(&order, &points) else { return Ok(()) };
@@ -351,18 +351,18 @@ fn own_boot_needed(planned: &PlannedPoint, points: &[Point], boot_id: &str) -> O
     points.iter().any(is_of_another_plot).then(Boot::default)
 }
 
-/// Takes a look that is due and was not taken yet, and writes down what was decided. Gives whether the trial ends here: by
-/// this look, or by one that an earlier run of the trial took.
-fn look_if_due(bundle: &Bundle, order: &Order, points: &[Point]) -> Result<bool, TrialError> {
+/// Makes an analysis that is due and was not made yet, and writes down what was decided. Gives whether the trial ends here: by
+/// this analysis, or by one that an earlier run of the trial made.
+fn interim_analysis_if_due(bundle: &Bundle, order: &Order, points: &[Point]) -> Result<bool, TrialError> {
     if bundle.plan().stopping.rule == StoppingRule::Fixed {
         return Ok(false);
     }
-    let taken = bundle.looks()?;
-    if taken.iter().any(|look| look.stop) {
+    let taken = bundle.interim_analyses()?;
+    if taken.iter().any(|analysis| analysis.stop) {
         return Ok(true);
     }
     let Some(blocks) = stopping::due(bundle.plan(), order, points, &taken) else { return Ok(false) };
-    let look = stopping::look(bundle.plan(), order, points, blocks, &taken);
-    bundle.keep_look(&look, &jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string())?;
-    Ok(look.stop)
+    let analysis = stopping::interim_analysis(bundle.plan(), order, points, blocks, &taken);
+    bundle.keep_interim_analysis(&analysis, &jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string())?;
+    Ok(analysis.stop)
 }

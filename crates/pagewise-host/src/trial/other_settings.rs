@@ -11,11 +11,11 @@ const NAMED: usize = 3;
 
 type Values = BTreeMap<String, Option<String>>;
 
-/// Every tunable of the host, looked at before, during and after each run, or block of a live proof.
+/// Every tunable of the host, read before, during and after each run, or block of a live proof.
 #[derive(Debug)]
 pub struct OtherSettings {
     settings: Settings,
-    looked: Instant,
+    checked: Instant,
     /// As each level found them when it was first measured, with its policy in force.
     at_first: BTreeMap<String, Values>,
     /// What changed while the run went on.
@@ -28,7 +28,7 @@ impl OtherSettings {
     pub fn new(root: &Root) -> OtherSettings {
         OtherSettings {
             settings: Settings::open(root),
-            looked: Instant::now(),
+            checked: Instant::now(),
             at_first: BTreeMap::new(),
             meanwhile: Vec::new(),
         }
@@ -36,7 +36,7 @@ impl OtherSettings {
 
     /// Right before a run or a block, its policy in force. Gives what is not as when its level was first measured, in words.
     pub fn begin(&mut self, level: &str) -> Option<String> {
-        self.look();
+        self.check();
         self.meanwhile.clear();
         let now: Values = self.settings.snapshot().into_iter().collect();
         let first = self.at_first.entry(level.to_owned()).or_insert_with(|| now.clone());
@@ -51,15 +51,15 @@ impl OtherSettings {
 
     /// While it runs; what changes and changes back within ten seconds may be missed.
     pub fn tick(&mut self) {
-        if self.looked.elapsed() >= Duration::from_nanos(EVERY) {
-            self.look();
+        if self.checked.elapsed() >= Duration::from_nanos(EVERY) {
+            self.check();
         }
     }
 
     /// When it has ended, before its policy is undone. `is_of_policy`: the tunables that a change of makes the run invalid anyway. Gives
     /// what changed while it ran, in words.
     pub fn end(&mut self, is_of_policy: impl Fn(&str) -> bool) -> Option<String> {
-        self.look();
+        self.check();
         let changes: Vec<String> = std::mem::take(&mut self.meanwhile)
             .iter()
             .filter(|changed| !is_of_policy(&changed.name))
@@ -69,9 +69,9 @@ impl OtherSettings {
             .then(|| format!("while it ran, something else than this trial changed the host: {}", listed(&changes)))
     }
 
-    fn look(&mut self) {
-        self.looked = Instant::now();
-        self.meanwhile.extend(self.settings.look());
+    fn check(&mut self) {
+        self.checked = Instant::now();
+        self.meanwhile.extend(self.settings.changes());
     }
 }
 
@@ -100,7 +100,7 @@ mod tests {
         fake.write("/proc/sys/vm/swappiness", "1\n");
         assert_eq!(around.begin("low"), None, "the policy is in force");
         fake.write(THP, "[always] madvise never\n");
-        around.look();
+        around.check();
         fake.write(THP, "always [madvise] never\n");
         let told = around.end(|_| false).expect("two changes");
         assert!(told.contains("thp.enabled went from madvise to always"), "{told}");

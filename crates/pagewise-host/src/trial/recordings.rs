@@ -1,6 +1,6 @@
 //! What is recorded beside the points of a trial, and where it lies in the bundle.
 
-use crate::record::{Looking, Options, RecordError, Recorder};
+use crate::record::{Options, RecordError, Recorder, Tracing};
 use crate::root::Root;
 use crate::source::cgroup::{self, Group};
 use crate::store::bundle::{Bundle, BundleError};
@@ -79,18 +79,18 @@ impl Recordings {
 
     /// What a recorder is asked for, and why the job's cgroup is not in it where it should be.
     fn options(&self, root: &Root, job: Option<&Path>, with_command: bool) -> (Options, Option<String>) {
-        let looking = Looking {
+        let tracing = Tracing {
             stacks: (self.declared.stacks > 0).then_some(self.declared.stacks),
             stalls: self.declared.stalls,
             with_command,
-            ..Looking::default()
+            ..Tracing::default()
         };
         let (groups, why) = match self.group(root, job) {
             Some(Ok(group)) => (vec![group], None),
             Some(Err(why)) => (Vec::new(), Some(why)),
             None => (Vec::new(), None),
         };
-        (Options { hz: self.declared.hz, groups, looking, ..Options::default() }, why)
+        (Options { hz: self.declared.hz, groups, tracing, ..Options::default() }, why)
     }
 
     /// The job's cgroup, or why it cannot be recorded; `None` where nobody asked for it.

@@ -69,7 +69,7 @@ impl Opened {
             return Err(NOT_THERE.to_owned());
         }
         let recording = Recording::open(file).map_err(without_path)?;
-        let profile = recording.profile().map_err(without_path)?.ok_or_else(|| nobody_looked(&recording))?;
+        let profile = recording.profile().map_err(without_path)?.ok_or_else(|| not_recorded(&recording))?;
         let marks = recording.marks().map_err(without_path)?;
         let number = |key: &str| recording.about(key).and_then(|text| text.parse::<u64>().ok());
         let last = recording.blocks().filter_map(Result::ok).filter_map(|block| Some(block.ticks.last()?.begin)).last();
@@ -93,7 +93,7 @@ fn without_path(error: RecordingError) -> String {
 }
 
 /// Why there are no stacks although they were asked for.
-fn nobody_looked(recording: &Recording) -> String {
+fn not_recorded(recording: &Recording) -> String {
     let told = recording.gaps().iter().find(|gap| gap.source.as_deref() == Some("stacks"));
     told.map_or_else(|| "its recording has no stacks".to_owned(), |gap| gap.detail.clone())
 }

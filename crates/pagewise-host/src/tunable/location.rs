@@ -25,13 +25,13 @@ impl<'r> Locator<'r> {
 
     /// The group we are in, as its path below the mount point.
     pub(super) fn own_cgroup(&self) -> Option<&str> {
-        let look = || {
+        let find = || {
             let mount = self.mount().ok()?;
             let own = cgroup::own_memory_cgroup(self.root).ok()?;
             let below = own.folder.strip_prefix(&mount.folder).unwrap_or_default();
             Some(if below.is_empty() { "/".to_owned() } else { below.to_owned() })
         };
-        self.own.get_or_init(look).as_deref()
+        self.own.get_or_init(find).as_deref()
     }
 
     /// Files of a tunable with key and mount point filled in.
@@ -63,16 +63,16 @@ fn missing(tunable: &Tunable, why: String) -> TunableError {
 
 fn why_missing(root: &Root, tunable: &Tunable, candidates: &[String]) -> String {
     let first = candidates.first().map(String::as_str).unwrap_or_default();
-    let looked = root.path(first);
-    let looked = looked.display();
+    let path = root.path(first);
+    let path = path.display();
     match tunable.descriptor.key {
-        Key::PageSize => format!("this kernel has no huge pages of that size, or no setting for them ({looked})"),
+        Key::PageSize => format!("this kernel has no huge pages of that size, or no setting for them ({path})"),
         Key::Device => {
-            format!("there is no such block device ({looked}); see: ls {}", root.path("/sys/block").display())
+            format!("there is no such block device ({path}); see: ls {}", root.path("/sys/block").display())
         }
         Key::Cgroup => why_no_cgroup_file(root, first),
         Key::None | Key::Word | Key::Argument => {
-            format!("this kernel has no {looked} (since {})", tunable.descriptor.source)
+            format!("this kernel has no {path} (since {})", tunable.descriptor.source)
         }
     }
 }

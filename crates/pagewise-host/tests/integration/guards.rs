@@ -49,7 +49,7 @@ struct Scripted {
 }
 
 impl Scripted {
-    fn look(&mut self) {
+    fn sample(&mut self) {
         let Some(path) = &self.bundle else { return };
         let states = Bundle::open(path).and_then(|bundle| bundle.states()).expect("a bundle that is run can be read");
         self.seen.push(states[0].reason.clone());
@@ -65,11 +65,11 @@ impl PointRunner for Scripted {
     ) -> Result<Record, TrialError> {
         if self.runs == 0 {
             starting(Way::Waits("memory is short"))?;
-            self.look();
+            self.sample();
         }
         starting(Way::Starts)?;
         if self.runs == 0 {
-            self.look();
+            self.sample();
         }
         self.runs += 1;
         let wall = if self.runs == 5 { 1000.0 } else { 10.0 };

@@ -1,7 +1,7 @@
 //! Files of other tools, as an import reads them.
 
 use pagewise_core::export::{Selection, csv, folded, openmetrics, parquet, pprof, source_tables};
-use pagewise_core::finding::{self, Look};
+use pagewise_core::finding::{self, Observed};
 use pagewise_core::import::{Assumed, Imported, Kind, kinds_in, merge, parse};
 use pagewise_core::recording::Recorded;
 use pagewise_core::report::{Style, findings};
@@ -114,8 +114,8 @@ fn use_all(imported: &Imported) {
         let _ = folded::write(&profile, &selection);
         let _ = pprof::encode(&profile, &selection, None);
     }
-    let Ok(look) = Look::of(imported);
-    let diagnosis = finding::diagnose(&look, "hostile");
+    let Ok(observed) = Observed::of(imported);
+    let diagnosis = finding::diagnose(&observed, "hostile");
     let said = findings::text(&diagnosis, Style::default());
     assert!(!said.contains('\u{1b}'), "no name steers a terminal");
 }

@@ -1,7 +1,7 @@
 //! Recordings: the file as a whole, and what its tables hold.
 
 use pagewise_core::export::{Selection, csv, folded, openmetrics, pprof};
-use pagewise_core::finding::{self, Look};
+use pagewise_core::finding::{self, Observed};
 use pagewise_core::import::{Assumed, Kind};
 use pagewise_core::recording::segment;
 use pagewise_core::recording::tick::{Reading, SourceRow, TickDecoder, TickEncoder};
@@ -30,8 +30,8 @@ pub(super) fn file(bytes: &[u8]) {
         let _ = folded::write(&profile, &Selection::default());
         let _ = pprof::encode(&profile, &Selection::default(), None);
     }
-    if let Ok(look) = Look::of(&recording) {
-        let _ = finding::diagnose(&look, "hostile");
+    if let Ok(observed) = Observed::of(&recording) {
+        let _ = finding::diagnose(&observed, "hostile");
     }
 }
 
@@ -107,7 +107,7 @@ mod tests {
         fs::write(&path, &whole[0]).unwrap();
         assert!(Recording::open(&path).unwrap().ticks().unwrap() > 10);
         // What is judged is judged alike, made up or not.
-        let Ok(look) = Look::of(&RecordingBuilder::healthy(20));
-        assert!(finding::diagnose(&look, "made up").findings.is_empty());
+        let Ok(observed) = Observed::of(&RecordingBuilder::healthy(20));
+        assert!(finding::diagnose(&observed, "made up").findings.is_empty());
     }
 }

@@ -1,7 +1,7 @@
 //! What came of a case.
 
 use super::{Ailment, Case, Posted};
-use pagewise_core::finding::{CAVEAT, Diagnosis, Look, diagnose};
+use pagewise_core::finding::{CAVEAT, Diagnosis, Observed, diagnose};
 use pagewise_core::import::Assumed;
 use pagewise_host::import::{self, KindFile};
 
@@ -85,8 +85,8 @@ pub fn judge(case: Case) -> Judged {
             return Judged { case, outcome: Outcome::NotRead, found: Vec::new(), left_out, diagnosis: None };
         }
     };
-    let Ok(look) = Look::of(&imported);
-    let diagnosis = diagnose(&look, &case.name);
+    let Ok(observed) = Observed::of(&imported);
+    let diagnosis = diagnose(&observed, &case.name);
     let found: Vec<String> = diagnosis.findings.iter().map(|finding| finding.id.clone()).collect();
     let outcome = outcome(&case, &diagnosis);
     let left_out = imported.left_out().map(str::to_owned).collect();

@@ -43,7 +43,7 @@ pub struct Row {
     pub kernel: Option<String>,
     /// Its use.
     pub set: Set,
-    /// Seconds that were looked at.
+    /// Seconds that were recorded.
     pub seconds: f64,
     /// What was found, with its confidence.
     pub found: BTreeMap<String, String>,
@@ -116,7 +116,7 @@ fn row(label: Label, answer: &Value) -> Row {
     Row {
         kernel: None,
         set: set(&label.host, &label.day),
-        seconds: answer["look"]["seconds"].as_f64().unwrap_or(0.0),
+        seconds: answer["observed"]["seconds"].as_f64().unwrap_or(0.0),
         found: list("findings").iter().map(|found| (text(&found["id"]), text(&found["confidence"]))).collect(),
         not_decided: list("not_decided").iter().map(|undecided| text(&undecided["id"])).collect(),
         against: list("not_found")
@@ -169,7 +169,7 @@ pub fn count(rows: &[Row], id: &str, severity: Severity, of: Option<Set>) -> Cou
 /// Findings on healthy loads.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Alarms {
-    /// Hours that were looked at.
+    /// Hours that were recorded.
     pub hours: f64,
     /// False alarms by name.
     pub by_id: BTreeMap<String, u32>,
@@ -224,7 +224,7 @@ mod tests {
     fn answer(found: &[&str], not_decided: &[&str]) -> Value {
         let found: Vec<_> = found.iter().map(|id| json!({"id": id, "confidence": "high"})).collect();
         let not_decided: Vec<_> = not_decided.iter().map(|id| json!({"id": id})).collect();
-        json!({"look": {"seconds": 1800.0}, "findings": found, "not_decided": not_decided})
+        json!({"observed": {"seconds": 1800.0}, "findings": found, "not_decided": not_decided})
     }
 
     #[test]

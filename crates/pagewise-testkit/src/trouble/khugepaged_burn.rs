@@ -7,7 +7,7 @@ use std::io;
 
 pub(super) const TROUBLE: Trouble = Trouble {
     id: "khugepaged-burn",
-    what: "1 GiB with one page in four present, of which khugepaged looks at three quarters before it may not collapse it \
+    what: "1 GiB with one page in four present, of which khugepaged scans three quarters before it may not collapse it \
            (max_ptes_none 383)",
     doses: &[
         Dose { does: "64 Ki pages a round, a pause of 5 ms after each", policy: MILD },
@@ -20,7 +20,7 @@ pub(super) const TROUBLE: Trouble = Trouble {
     make,
 };
 
-// One page in four leaves 384 of 512 absent: with 383 allowed, each look goes on almost to the end before it gives up.
+// One page in four leaves 384 of 512 absent: with 383 allowed, each scan goes on almost to the end before it gives up.
 const MILD: &str = "thp.enabled=always,khugepaged.max_ptes_none=383,khugepaged.pages_to_scan=65536,\
                     khugepaged.scan_sleep_millisecs=5";
 const MIDDLE: &str = "thp.enabled=always,khugepaged.max_ptes_none=383,khugepaged.pages_to_scan=262144,\

@@ -144,7 +144,7 @@ impl Trouble {
 /// How long most rules look at the least: a window of ten seconds, and what recording loses at its ends.
 const ORDINARY: u32 = 13;
 
-/// How long rules for what has to last look at the least: a minute.
+/// How long rules for what has to last take at the least: a minute.
 const LASTING: u32 = 63;
 
 /// Every pathology that can be made on an ordinary host, in the order of the catalogue.

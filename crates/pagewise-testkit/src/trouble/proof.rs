@@ -36,7 +36,7 @@ pub enum Proof {
 /// One proof, carried out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Shown {
-    /// What was looked at.
+    /// What was observed.
     pub what: String,
     /// What it was; `None` where this kernel does not say.
     pub value: Option<f64>,
@@ -81,9 +81,9 @@ impl Snapshot {
         }
     }
 
-    /// With what was seen of raised watermarks on the way: (hits, looks).
+    /// With what was seen of raised watermarks on the way: (hits, checks).
     #[must_use]
-    pub fn looked(self, boosted: (u32, u32)) -> Snapshot {
+    pub fn with_boosts(self, boosted: (u32, u32)) -> Snapshot {
         Snapshot { boosted: Some(boosted), ..self }
     }
 
@@ -148,8 +148,8 @@ impl Proof {
                 ("system time / CPU time".to_owned(), value, wanted)
             }
             Proof::Boosted(wanted) => {
-                let value = after.boosted.map(|(hits, looks)| f64::from(hits) / f64::from(looks.max(1)));
-                ("looks with a raised watermark".to_owned(), value, wanted)
+                let value = after.boosted.map(|(hits, checks)| f64::from(hits) / f64::from(checks.max(1)));
+                ("checks with a raised watermark".to_owned(), value, wanted)
             }
             Proof::Unusable(wanted) => ("free memory of no use for huge pages".to_owned(), after.unusable, wanted),
         };

@@ -108,7 +108,7 @@ impl Runner {
         let process = self.start(trouble, severity, seconds, &says)?;
         let mut maker = Maker { process, holds: !trouble.dose(severity).policy.is_empty() };
         let ready = maker.wait_until_ready(&says, interrupt);
-        let outcome = ready.and_then(|()| self.look(trouble, seconds, &made, interrupt));
+        let outcome = ready.and_then(|()| self.diagnose(trouble, seconds, &made, interrupt));
         let outcome = outcome.and_then(|proof| maker.end(&says, interrupt).map(|()| proof));
         // One that nobody waits for any longer is stopped.
         drop(maker);
@@ -181,7 +181,13 @@ impl Runner {
         command
     }
 
-    fn look(&self, trouble: &Trouble, seconds: u32, file: &Path, interrupt: &Interrupt) -> Result<Vec<Shown>, String> {
+    fn diagnose(
+        &self,
+        trouble: &Trouble,
+        seconds: u32,
+        file: &Path,
+        interrupt: &Interrupt,
+    ) -> Result<Vec<Shown>, String> {
         let before = Snapshot::take();
         let mut command = self.pagewise();
         command.args(["record", "--for", &format!("{seconds}s"), "-o"]).arg(file).args(&self.record_args);
@@ -201,7 +207,7 @@ impl Runner {
         if !output.status.success() {
             return Err(format!("recording failed: {}", String::from_utf8_lossy(&output.stderr).trim()));
         }
-        let after = Snapshot::take().looked(boosted);
+        let after = Snapshot::take().with_boosts(boosted);
         Ok(trouble.proof.iter().map(|proof| proof.between(&before, &after)).collect())
     }
 

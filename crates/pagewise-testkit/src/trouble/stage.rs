@@ -33,7 +33,7 @@ const LEAST_WHEN_SHORT: u64 = 3 << 29;
 /// Below this the generator ends on the spot: the host must not come near its OOM killer.
 const EMERGENCY: u64 = 1 << 30;
 
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+const CHECK_EVERY: Duration = Duration::from_millis(50);
 
 /// Names of what a killed generator may leave begin so, with its pid behind.
 pub(super) const LEFT: &str = "pagewise-trouble-";
@@ -89,7 +89,7 @@ impl Stage {
                 say(&format!("only {} MiB were available, so it stopped", left >> 20));
                 self.ends.store(0, Ordering::Relaxed);
             }
-            std::thread::sleep(LOOK_EVERY);
+            std::thread::sleep(CHECK_EVERY);
         }
     }
 
@@ -123,7 +123,7 @@ impl Stage {
     pub fn pause(&self, length: Duration) {
         let until = Instant::now() + length;
         while self.goes_on() && Instant::now() < until {
-            std::thread::sleep(until.saturating_duration_since(Instant::now()).min(LOOK_EVERY));
+            std::thread::sleep(until.saturating_duration_since(Instant::now()).min(CHECK_EVERY));
         }
     }
 
@@ -131,7 +131,7 @@ impl Stage {
     pub fn stay(&self) {
         self.ready();
         while self.goes_on() {
-            std::thread::sleep(LOOK_EVERY);
+            std::thread::sleep(CHECK_EVERY);
         }
     }
 

@@ -11,7 +11,7 @@ use std::time::Duration;
 pub(super) const TROUBLE: Trouble = Trouble {
     id: "thp-bloat",
     what: "thp.enabled is always with max_ptes_none as the kernel has it, and a process has 4 KiB in each 2 MiB of what it maps; \
-           khugepaged makes huge pages of it, 40 % before and the rest while it is looked at",
+           khugepaged makes huge pages of it, 40 % before and the rest while it is recorded",
     doses: &[
         Dose { does: "2 GiB mapped, 4 MiB of it used, 20 huge pages a second", policy: MILD },
         Dose { does: "5 GiB mapped, 10 MiB of it used, 50 huge pages a second", policy: MIDDLE },

@@ -58,8 +58,8 @@ const FAULTS: &[Fault] = &[
     fault(
         5,
         "an administrator changes settings meanwhile",
-        "the guard has none of its own: watermarks are read at every look, nothing is written but requests",
-        &["a_watermark_that_rises_meanwhile_is_answered_at_the_next_look"],
+        "the guard has none of its own: watermarks are read at every sample, nothing is written but requests",
+        &["a_watermark_that_rises_meanwhile_is_answered_at_the_next_sample"],
         "",
     ),
     fault(
@@ -234,8 +234,8 @@ const FAULTS: &[Fault] = &[
     fault(
         28,
         "watermarks change meanwhile",
-        "read at every look",
-        &["a_watermark_that_rises_meanwhile_is_answered_at_the_next_look"],
+        "read at every sample",
+        &["a_watermark_that_rises_meanwhile_is_answered_at_the_next_sample"],
         "",
     ),
     fault(

@@ -268,7 +268,7 @@ fn boundaries_of_known_variance_are_what_r_integrates() {
     requires!(r);
     let rules = [Rule::ObrienFleming, Rule::Pocock, Rule::Power { exponent: 2.0 }];
     let fractions = [vec![0.4, 0.6, 0.8, 1.0], vec![0.15, 0.5, 0.55, 1.0], vec![0.3, 0.7]];
-    // The recursion over scores in R, on a grid of its own: the chance that each look is the first to cross.
+    // The recursion over scores in R, on a grid of its own: the chance that each analysis is the first to cross.
     let mut script = String::from(
         "cross <- function(t, z) { s <- NULL; f <- NULL; p <- numeric(0); t0 <- 0\n\
            for (k in seq_along(t)) { sd <- sqrt(t[k] - t0); c <- z[k] * sqrt(t[k])\n\
@@ -284,10 +284,12 @@ fn boundaries_of_known_variance_are_what_r_integrates() {
         for fractions in &fractions {
             let at: Vec<Progress> =
                 fractions.iter().map(|t| Progress { information: *t, fraction: *t, df: f64::INFINITY }).collect();
-            let looks = Spending { rule, alpha: 0.05 }.boundaries(&at).unwrap();
-            let z: Vec<f64> = looks.iter().map(|look| look.critical_z).collect();
+            let boundaries = Spending { rule, alpha: 0.05 }.boundaries(&at).unwrap();
+            let z: Vec<f64> = boundaries.iter().map(|boundary| boundary.critical_z).collect();
             writeln!(script, "cross({}, {})", r_vector(fractions), r_vector(&z)).unwrap();
-            due.extend((0..looks.len()).map(|k| looks[k].spent - if k == 0 { 0.0 } else { looks[k - 1].spent }));
+            due.extend(
+                (0..boundaries.len()).map(|k| boundaries[k].spent - if k == 0 { 0.0 } else { boundaries[k - 1].spent }),
+            );
         }
     }
     for (theirs, due) in numbers_from_r(&script).iter().zip(due) {
@@ -298,14 +300,14 @@ fn boundaries_of_known_variance_are_what_r_integrates() {
 #[test]
 fn paired_t_tests_at_these_boundaries_raise_false_alarms_as_often_as_r_sees() {
     requires!(r);
-    let looks = [4, 6, 8, 10];
-    let at: Vec<Progress> = looks.iter().map(|blocks| Progress::after_blocks(*blocks, 10)).collect();
+    let analyses = [4, 6, 8, 10];
+    let at: Vec<Progress> = analyses.iter().map(|blocks| Progress::after_blocks(*blocks, 10)).collect();
     let boundaries = Spending { rule: Rule::Pocock, alpha: 0.05 }.boundaries(&at).unwrap();
-    let p: Vec<f64> = boundaries.iter().map(|look| look.nominal_p).collect();
+    let p: Vec<f64> = boundaries.iter().map(|boundary| boundary.nominal_p).collect();
     let first = spending::first_crossings(&at, &p).unwrap();
     let script = format!(
-        "set.seed(1); n <- 200000; x <- matrix(rnorm(10 * n), n); looks <- c(4, 6, 8, 10); p <- {}; going <- rep(TRUE, n)\n\
-         for (k in 1:4) {{ m <- looks[k]; y <- x[, 1:m]; a <- rowMeans(y); s <- sqrt(rowSums((y - a)^2) / (m - 1))\n\
+        "set.seed(1); n <- 200000; x <- matrix(rnorm(10 * n), n); analyses <- c(4, 6, 8, 10); p <- {}; going <- rep(TRUE, n)\n\
+         for (k in 1:4) {{ m <- analyses[k]; y <- x[, 1:m]; a <- rowMeans(y); s <- sqrt(rowSums((y - a)^2) / (m - 1))\n\
            hit <- going & 2 * pt(-abs(a / s * sqrt(m)), m - 1) <= p[k]; going <- going & !hit; cat(mean(hit), '\\n') }}",
         r_vector(&p)
     );

@@ -1,7 +1,7 @@
-//! What an open-ended comparison promises, counted over scripted trials: false alarms with a look after every block to the end,
+//! What an open-ended comparison promises, counted over scripted trials: false alarms with an analysis after every block to the end,
 //! what it finds, and after how many blocks it ends.
 //!
-//! Plans are read, orders drawn and looks taken by the code that real trials use; only host and job are scripted. Seeds are fixed.
+//! Plans are read, orders drawn and analyses made by the code that real trials use; only host and job are scripted. Seeds are fixed.
 //! `PAGEWISE_LONG` runs ten times as many trials; the figures go into `$PAGEWISE_RECORD_DIR/open-ended` when that is set.
 //! `PAGEWISE_BLESS` writes the table of `docs/method/confidence-sequence.md` from the committed figures.
 
@@ -79,7 +79,7 @@ struct Ended {
     blocks: u32,
     /// Whether the interval at the end covers the truth; `None` without an interval.
     covers: Option<bool>,
-    /// Whether a plain t interval, looked at after the same blocks, ever excluded no difference.
+    /// Whether a plain t interval, analysed after the same blocks, ever excluded no difference.
     plain_ever: bool,
 }
 
@@ -88,20 +88,20 @@ fn trial(scenario: &Scenario, seed: u64) -> Ended {
     plan.design.seed = seed;
     let order = draw(&plan).unwrap();
     let points = true_world(&plan, &order, &scenario.world, seed.wrapping_add(1 << 40));
-    let mut looks = Vec::new();
-    for blocks in plan.stopping.looks(BLOCKS) {
-        let look = stopping::look(&plan, &order, &points, blocks, &looks);
-        let stop = look.stop;
-        looks.push(look);
+    let mut analyses = Vec::new();
+    for blocks in plan.stopping.interim_analyses(BLOCKS) {
+        let analysis = stopping::interim_analysis(&plan, &order, &points, blocks, &analyses);
+        let stop = analysis.stop;
+        analyses.push(analysis);
         if stop {
             break;
         }
     }
-    let last = looks.last().unwrap();
+    let last = analyses.last().unwrap();
     let truth = scenario.world.ratio;
     let covers = {
         // The rest of a study (counters, health) is not needed for each of thousands of trials.
-        let study = analysis::analyze(&without_first_metric(&plan), &order, &points, &looks).unwrap();
+        let study = analysis::analyze(&without_first_metric(&plan), &order, &points, &analyses).unwrap();
         let of_wall = study.comparisons.iter().find(|one| one.metric == "wall").unwrap();
         of_wall.effect.as_ref().map(|effect| effect.interval.low <= truth && truth <= effect.interval.high)
     };
@@ -118,7 +118,7 @@ fn without_first_metric(plan: &Plan) -> Plan {
     plan
 }
 
-/// Peeking: a plain t interval at 5 % after each of the blocks that an open-ended trial looks at.
+/// Peeking: a plain t interval at 5 % after each of the blocks that an open-ended trial is analysed after.
 fn plain_ever(order: &Order, points: &[Point]) -> bool {
     let wall = |block: u32, cell: &str| {
         let is_it = |point: &&Point| point.planned.block == Some(block) && point.planned.cell == cell;
@@ -152,7 +152,7 @@ struct Row {
     blocks: f64,
     /// Share of the intervals at the end that cover the truth; `None` where no trial has one.
     covered: Option<f64>,
-    /// Share of trials in which a plain interval looked at as often excludes no difference at some block.
+    /// Share of trials in which a plain interval taken as often excludes no difference at some block.
     plain: f64,
 }
 
@@ -232,7 +232,7 @@ fn record(rows: &[Row]) {
 
 fn table(rows: &[Row]) -> String {
     let mut text = String::from(
-        "| host and job | better or worse | equivalent | blocks run | covered | a plain interval, looked at as often |\n\
+        "| host and job | better or worse | equivalent | blocks run | covered | a plain interval, taken as often |\n\
          | --- | --- | --- | --- | --- | --- |\n",
     );
     for row in rows {
@@ -252,7 +252,7 @@ fn table(rows: &[Row]) -> String {
 }
 
 #[test]
-fn a_look_after_every_block_to_the_end_makes_no_more_false_alarms_than_declared() {
+fn an_analysis_after_every_block_to_the_end_makes_no_more_false_alarms_than_declared() {
     for scenario in ["no effect", "no effect, heavy tails", "no effect, drift of 4 SD"] {
         let row = find(scenario);
         assert!(row.different <= bound(ALPHA), "{row:?}");

@@ -141,7 +141,7 @@ struct Row {
     effect_found: f64,
     /// Standard deviation of the estimate from trial to trial without an effect, in units of a run's SD.
     estimate_sd: f64,
-    /// What a second look says where the first one seemed to break a promise: ten times as many trials of fresh seeds. Of
+    /// What a second count says where the first one seemed to break a promise: ten times as many trials of fresh seeds. Of
     /// some thirty promised rates one is off by three standard errors every few times; this tells chance from a broken promise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     again: Option<Again>,

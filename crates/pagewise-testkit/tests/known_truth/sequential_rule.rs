@@ -1,12 +1,12 @@
-//! What looking early costs and saves, on a fixed mix of trials with known truth: half without an effect, a quarter
+//! What analysing early costs and saves, on a fixed mix of trials with known truth: half without an effect, a quarter
 //! with one standard deviation, a quarter with two; at most ten blocks.
 //!
 //! One standard deviation is that of a block's difference, the unit the paired t test works in; the record has the same
-//! effects in standard deviations of a single run beside it. Every trial is judged twice, with looks and without, so
+//! effects in standard deviations of a single run beside it. Every trial is judged twice, with interim analyses and without, so
 //! that a difference in power is a difference on the same data. Figures are printed, and written as JSON into
 //! `$PAGEWISE_RECORD_DIR/sequential` when that is set. `PAGEWISE_LONG` runs 25 times as many trials.
 
-use pagewise_core::stats::spending::{self, Look, Progress, Rule, Spending};
+use pagewise_core::stats::spending::{self, Boundary, Progress, Rule, Spending};
 use pagewise_core::stats::{blocked, normal};
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
@@ -49,7 +49,7 @@ impl Draw {
 /// A stopping rule with its boundaries, computed once.
 struct Sequential {
     blocks: Vec<usize>,
-    looks: Vec<Look>,
+    boundaries: Vec<Boundary>,
 }
 
 fn progress(blocks: &[usize]) -> Vec<Progress> {
@@ -57,14 +57,14 @@ fn progress(blocks: &[usize]) -> Vec<Progress> {
 }
 
 fn sequential(rule: Rule, blocks: &[usize]) -> Sequential {
-    let looks = Spending { rule, alpha: ALPHA }.boundaries(&progress(blocks)).unwrap();
-    Sequential { blocks: blocks.to_vec(), looks }
+    let boundaries = Spending { rule, alpha: ALPHA }.boundaries(&progress(blocks)).unwrap();
+    Sequential { blocks: blocks.to_vec(), boundaries }
 }
 
 /// Shares of trials, and of points.
 #[derive(Clone, Copy)]
 struct Figures {
-    /// Trials that show an effect, with looks.
+    /// Trials that show an effect, with interim analyses.
     shown: f64,
     /// Trials that show an effect in all blocks at 5 %.
     shown_in_full: f64,
@@ -86,13 +86,13 @@ fn run(rule: &Sequential, effect: f64, noise: Noise, seed: u64) -> Figures {
     for _ in 0..count() {
         let differences: Vec<f64> = (0..BLOCKS).map(|_| effect + draw.of(noise)).collect();
         in_full += u32::from(blocked::estimate(&differences).unwrap().p <= ALPHA);
-        for (blocks, look) in rule.blocks.iter().zip(&rule.looks) {
+        for (blocks, boundary) in rule.blocks.iter().zip(&rule.boundaries) {
             let found = blocked::estimate(&differences[..*blocks]).unwrap();
-            let stops = look.stops(found.p);
+            let stops = boundary.stops(found.p);
             if stops || *blocks == BLOCKS {
                 shown += u32::from(stops);
                 used += blocks;
-                let (low, high) = look.interval(found.estimate, found.standard_error);
+                let (low, high) = boundary.interval(found.estimate, found.standard_error);
                 covered += u32::from(low <= effect && effect <= high);
                 break;
             }
@@ -125,7 +125,7 @@ fn mix(name: &str, rule: &Sequential, seed: u64) -> Mix {
     let (one_run, two_runs) = (run_of(0.5_f64.sqrt(), 3), run_of(2.0_f64.sqrt(), 4));
     let exact: f64 = spending::first_crossings(
         &progress(&rule.blocks),
-        &rule.looks.iter().map(|look| look.nominal_p).collect::<Vec<_>>(),
+        &rule.boundaries.iter().map(|boundary| boundary.nominal_p).collect::<Vec<_>>(),
     )
     .unwrap()
     .iter()
@@ -170,8 +170,8 @@ fn record(name: &str, rule: &Sequential, figures: &[(String, f64)]) {
     let values: serde_json::Map<String, serde_json::Value> =
         figures.iter().map(|(name, value)| (name.clone(), (*value).into())).collect();
     let json = serde_json::json!({
-        "rule": name, "trials": count(), "alpha": ALPHA, "blocks": BLOCKS, "looks after": rule.blocks,
-        "nominal p": rule.looks.iter().map(|look| look.nominal_p).collect::<Vec<_>>(),
+        "rule": name, "trials": count(), "alpha": ALPHA, "blocks": BLOCKS, "analyses after": rule.blocks,
+        "nominal p": rule.boundaries.iter().map(|boundary| boundary.nominal_p).collect::<Vec<_>>(),
         "figures": values,
     });
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(folder).join("sequential");
@@ -191,7 +191,7 @@ fn obrien_fleming_saves_a_third_at_two_sd_and_loses_less_than_two_points_of_powe
 }
 
 #[test]
-fn looks_in_the_middle_lose_less_than_two_points_at_either_effect_and_save_more_than_a_third() {
+fn interim_analyses_lose_less_than_two_points_at_either_effect_and_save_more_than_a_third() {
     let rule = sequential(Rule::Power { exponent: 4.0 }, &[5, 6, 7, 10]);
     let mix = mix("power 4 after 5 6 7 10", &rule, 100);
     assert!(mix.none.shown <= binomial_bound(), "type I {}", mix.none.shown);
@@ -219,8 +219,8 @@ fn heavy_tails_make_no_false_alarms() {
 fn textbook_boundaries_would_make_more_false_alarms_than_they_promise() {
     let blocks = [4, 6, 8, 10];
     let known: Vec<Progress> = progress(&blocks).into_iter().map(Progress::with_known_variance).collect();
-    let looks = Spending { rule: Rule::ObrienFleming, alpha: ALPHA }.boundaries(&known).unwrap();
-    let rule = Sequential { blocks: blocks.to_vec(), looks };
+    let boundaries = Spending { rule: Rule::ObrienFleming, alpha: ALPHA }.boundaries(&known).unwrap();
+    let rule = Sequential { blocks: blocks.to_vec(), boundaries };
     let found = run(&rule, 0.0, Noise::Normal, 400);
     record("obrien-fleming of known variance", &rule, &[("type I".to_owned(), found.shown)]);
     assert!(found.shown > ALPHA, "type I {}", found.shown);

@@ -16,7 +16,7 @@ fn run(script: &str) -> Output {
 #[test]
 fn r_agrees_with_every_study() {
     requires!(r);
-    // Failures and incomplete blocks, pairs in both orders, looks, cells without any result, names that are code.
+    // Failures and incomplete blocks, pairs in both orders, analyses, cells without any result, names that are code.
     for (name, report) in studies::all().into_iter().chain(studies::rare()) {
         let output = run(&r_script(&report));
         let (said, wrong) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));

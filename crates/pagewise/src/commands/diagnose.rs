@@ -10,14 +10,14 @@ use anyhow::anyhow;
 use clap::Args;
 use pagewise_core::finding::document::CommandRan;
 use pagewise_core::finding::proposal::Command as Asked;
-use pagewise_core::finding::{self, Diagnosis, Look, Severity};
+use pagewise_core::finding::{self, Diagnosis, Observed, Severity};
 use pagewise_core::recording::{Part, Recorded};
 use pagewise_core::report::findings;
 use pagewise_core::spelling::nearest;
 use pagewise_core::unit::Seconds;
 use pagewise_host::import::{self, KindFile};
 use pagewise_host::process::{self, Command, Interrupt, Limits, Output, Watch};
-use pagewise_host::record::{Looking, Options as RecordOptions, Recorder};
+use pagewise_host::record::{Options as RecordOptions, Recorder, Tracing};
 use pagewise_host::source::{self, cgroup};
 use pagewise_host::store::recording::Recording;
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ use std::time::{Duration, Instant};
 #[derive(Args, Debug)]
 #[command(after_help = AFTER_HELP, override_usage = USAGE)]
 pub(crate) struct DiagnoseArgs {
-    /// A recording; without one this host is looked at
+    /// A recording; without one this host is recorded
     #[arg(value_name = "FILE.pgw", conflicts_with_all = ["length", "command", "imports"])]
     file: Option<PathBuf>,
     /// Judge what another tool wrote: a file or a folder, such as listing.txt, perf-top:top.txt or archive/; without KIND, or
@@ -39,7 +39,7 @@ pub(crate) struct DiagnoseArgs {
     known: Known,
     #[command(flatten)]
     stretch: StretchArgs,
-    /// How long to look, such as 30s or 5m [default: 30s, or as long as COMMAND runs]
+    /// How long to record, such as 30s or 5m [default: 30s, or as long as COMMAND runs]
     #[arg(long = "for", value_name = "TIME", conflicts_with = "command")]
     length: Option<Seconds>,
     /// Say what one rule made of the evidence instead: what held, what did not and what was missing; a part of its id is enough
@@ -48,7 +48,7 @@ pub(crate) struct DiagnoseArgs {
     /// Exit 1 when a finding is at least this severe
     #[arg(long, value_name = "SEVERITY", value_parser = ["low", "medium", "high"])]
     fail_on: Option<String>,
-    /// Look while this runs
+    /// Observed while this runs
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
 }
@@ -67,11 +67,11 @@ const AFTER_HELP: &str = "Nothing is changed. Exit status: 0 done · 1 a finding
                           pagewise diagnose --import thread.txt --import oswbb/archive/\n  \
                           pagewise diagnose --fail-on medium -- ./job";
 
-/// A look in which every rule that needs no more than three windows can decide.
+/// A recording in which every rule that needs no more than three windows can decide.
 const DEFAULT_SECONDS: f64 = 30.0;
 
-/// How often it is looked whether the disk has ended the look. Ctrl-C needs no looking.
-const LOOK_EVERY: Duration = Duration::from_secs(5);
+/// How often it is checked whether the disk has ended the recording. Ctrl-C needs no check.
+const CHECK_EVERY: Duration = Duration::from_secs(5);
 
 pub(crate) fn run(args: &DiagnoseArgs, global: &Global) -> Result<ExitCode, Failure> {
     let (diagnosis, is_cut) = match &args.file {
@@ -118,34 +118,34 @@ fn rule_id(text: &str) -> Result<String, String> {
 fn of_file(file: &Path, stretch: &StretchArgs) -> Result<Diagnosis, Failure> {
     let subject = file.display().to_string();
     if !stretch.is_given() {
-        return Ok(diagnosis(&look(file)?, &subject));
+        return Ok(diagnosis(&observed(file)?, &subject));
     }
     let recording = Recording::open(file)?;
     let Stretch { from, until } = stretch.of(&recording)?;
     let (from, until) = (from.unwrap_or(0), until.unwrap_or(u64::MAX));
     let profile = recording.profile()?.map(|profile| profile.part(from, until));
-    Ok(diagnosis(&Look::of(&Part::new(&recording, from, until, profile))?, &format!("a part of {subject}")))
+    Ok(diagnosis(&Observed::of(&Part::new(&recording, from, until, profile))?, &format!("a part of {subject}")))
 }
 
 fn of_imports(args: &DiagnoseArgs) -> Result<Diagnosis, Failure> {
     let imported = import::open(&args.imports, &args.known.assumed()?)?;
     note_left_out(&imported);
-    let Ok(look) = Look::of(&imported);
+    let Ok(observed) = Observed::of(&imported);
     let names: Vec<String> = args.imports.iter().map(|file| file.path.display().to_string()).collect();
-    Ok(diagnosis(&look, &names.join(", ")))
+    Ok(diagnosis(&observed, &names.join(", ")))
 }
 
 /// Records into a file that is gone afterwards, with every kind of evidence that `record` can take. Gives whether Ctrl-C cut it short, too.
 fn of_host(args: &DiagnoseArgs, global: &Global) -> Result<(Diagnosis, bool), Failure> {
     let folder = tempfile::Builder::new().prefix("pagewise-diagnose-").tempdir();
     let folder = folder.map_err(|error| Failure::NotPossible(anyhow!("cannot make a folder to record in: {error}")))?;
-    let file = folder.path().join("look.pgw");
-    let Looked { command, is_cut } = record(&file, args, global)?;
+    let file = folder.path().join("diagnose.pgw");
+    let Coverage { command, is_cut } = record(&file, args, global)?;
     if args.command.is_empty() {
-        return Ok((diagnosis(&look(&file)?, "this host"), is_cut));
+        return Ok((diagnosis(&observed(&file)?, "this host"), is_cut));
     }
-    let mut found = diagnosis(&look(&file)?, &args.command.join(" "));
-    found.look.command = command;
+    let mut found = diagnosis(&observed(&file)?, &args.command.join(" "));
+    found.observed.command = command;
     prove_on(&mut found, &args.command);
     let root = global.root();
     let started = |pid: u32| source::process::start_time(&root, pid);
@@ -156,7 +156,7 @@ fn of_host(args: &DiagnoseArgs, global: &Global) -> Result<(Diagnosis, bool), Fa
     Ok((found, is_cut))
 }
 
-/// Has what would decide it run the command that was looked at.
+/// Has what would decide it run the command that was recorded.
 fn prove_on(diagnosis: &mut Diagnosis, command: &[String]) {
     let changes =
         diagnosis.findings.iter_mut().flat_map(|found| found.change.iter_mut().chain(&mut found.alternatives));
@@ -167,7 +167,7 @@ fn prove_on(diagnosis: &mut Diagnosis, command: &[String]) {
     }
 }
 
-/// Says of each finding that names programs, all of which had been there before the command, that they are not of it: a host is looked at as
+/// Says of each finding that names programs, all of which had been there before the command, that they are not of it: a host is recorded as
 /// a whole, whoever works on it.
 fn not_of_the_command(diagnosis: &mut Diagnosis, was_there: &dyn Fn(u32) -> bool) {
     for finding in &mut diagnosis.findings {
@@ -182,37 +182,37 @@ fn not_of_the_command(diagnosis: &mut Diagnosis, was_there: &dyn Fn(u32) -> bool
     }
 }
 
-/// Samples a second and CPU while a look lasts: enough to name a cause in ten seconds, and not a round number that would
+/// Samples a second and CPU while a recording lasts: enough to name a cause in ten seconds, and not a round number that would
 /// beat with a timer.
 const STACKS_HZ: u32 = 49;
 
-/// A look that Ctrl-C cut shorter than this says nothing. Seconds.
+/// A recording that Ctrl-C cut shorter than this says nothing. Seconds.
 const SHORTEST_SECONDS: f64 = 3.0;
 
-/// What a look came to, beside its recording.
-struct Looked {
+/// What a recording came to, beside its recording.
+struct Coverage {
     command: Option<CommandRan>,
     /// Ctrl-C ended it: what was seen until then is judged.
     is_cut: bool,
 }
 
-/// The one place that says what a look records: numbers, stacks and stalls. Where those are refused, the recording says so.
-fn record(file: &Path, args: &DiagnoseArgs, global: &Global) -> Result<Looked, Failure> {
+/// The one place that says what a recording records: numbers, stacks and stalls. Where those are refused, the recording says so.
+fn record(file: &Path, args: &DiagnoseArgs, global: &Global) -> Result<Coverage, Failure> {
     let interrupt = Interrupt::on_signals().map_err(|error| Failure::NotPossible(anyhow!(error)))?;
     if let Some(program) = args.command.first() {
         process::find_program(program)?;
     }
-    let looking = Looking {
+    let tracing = Tracing {
         stacks: Some(STACKS_HZ),
         stalls: true,
         files: true,
         with_command: !args.command.is_empty(),
-        ..Looking::default()
+        ..Tracing::default()
     };
     let root = global.root();
     // A control group's own limit is the first thing to suspect of a job that runs in one.
     let groups = cgroup::own(&root).into_iter().collect();
-    let options = RecordOptions { groups, looking, tlb: true, ..RecordOptions::default() };
+    let options = RecordOptions { groups, tracing, tlb: true, ..RecordOptions::default() };
     let recorder = Recorder::start(&root, file, &options)?;
     let started = Instant::now();
     let ran = if args.command.is_empty() {
@@ -221,26 +221,26 @@ fn record(file: &Path, args: &DiagnoseArgs, global: &Global) -> Result<Looked, F
     } else {
         run_command(args, &interrupt)
     };
-    let looked = started.elapsed().as_secs_f64();
+    let recorded = started.elapsed().as_secs_f64();
     let summary = progress::finish(recorder)?;
     let is_cut = interrupt.is_set();
-    if is_cut && looked < SHORTEST_SECONDS {
+    if is_cut && recorded < SHORTEST_SECONDS {
         return Err(Failure::Interrupted(anyhow!(
             "interrupted after less than {}: too short to judge",
             Seconds(SHORTEST_SECONDS)
         )));
     }
     if let Some(reason) = summary.ended {
-        return Err(Failure::Partial(anyhow!("the look ended early: {reason}")));
+        return Err(Failure::Partial(anyhow!("the recording ended early: {reason}")));
     }
     let command = match ran {
         Err(_) if is_cut => None,
         ran => ran?,
     };
     if is_cut {
-        output::note(&format!("ended by Ctrl-C after {}; this is what was seen until then", Seconds(looked)));
+        output::note(&format!("ended by Ctrl-C after {}; this is what was seen until then", Seconds(recorded)));
     }
-    Ok(Looked { command, is_cut })
+    Ok(Coverage { command, is_cut })
 }
 
 fn wait(seconds: f64, interrupt: &Interrupt, recorder: &Recorder) {
@@ -248,7 +248,7 @@ fn wait(seconds: f64, interrupt: &Interrupt, recorder: &Recorder) {
     let started = Instant::now();
     let left = || seconds - started.elapsed().as_secs_f64();
     while left() > 0.0 && !interrupt.is_set() && !recorder.has_ended() {
-        interrupt.wait(LOOK_EVERY.min(Duration::try_from_secs_f64(left()).unwrap_or(LOOK_EVERY)));
+        interrupt.wait(CHECK_EVERY.min(Duration::try_from_secs_f64(left()).unwrap_or(CHECK_EVERY)));
     }
 }
 
@@ -275,12 +275,12 @@ fn run_command(args: &DiagnoseArgs, interrupt: &Interrupt) -> Result<Option<Comm
     }))
 }
 
-fn look(file: &Path) -> Result<Look, Failure> {
-    Ok(Look::of(&Recording::open(file)?)?)
+fn observed(file: &Path) -> Result<Observed, Failure> {
+    Ok(Observed::of(&Recording::open(file)?)?)
 }
 
-pub(super) fn diagnosis(look: &Look, subject: &str) -> Diagnosis {
-    finding::diagnose(look, subject)
+pub(super) fn diagnosis(observed: &Observed, subject: &str) -> Diagnosis {
+    finding::diagnose(observed, subject)
 }
 
 #[cfg(test)]
@@ -345,8 +345,8 @@ mod tests {
     fn what_others_do_on_the_host_is_not_laid_to_the_command() {
         let who = |pid| Who { name: "cat".to_owned(), pid, share: None, of: String::new() };
         let recording = RecordingBuilder::healthy(700).cpu(4, 0.28, 0.60);
-        let Ok(look) = Look::of(&recording);
-        let mut found = finding::diagnose(&look, "a test");
+        let Ok(observed) = Observed::of(&recording);
+        let mut found = finding::diagnose(&observed, "a test");
         let mut with = |named: &[Option<u32>]| {
             let finding = found.findings.first_mut().expect("one finding");
             finding.summary.clear();
@@ -367,8 +367,8 @@ mod tests {
     fn every_line_that_would_prove_a_change_is_one_this_binary_takes() {
         let mut seen = 0;
         for recording in proposing() {
-            let Ok(look) = Look::of(&recording);
-            let diagnosis = finding::diagnose(&look, "a test");
+            let Ok(observed) = Observed::of(&recording);
+            let diagnosis = finding::diagnose(&observed, "a test");
             for finding in &diagnosis.findings {
                 for change in finding.change.iter().chain(&finding.alternatives) {
                     for asked in change.verify.iter().chain(&change.apply) {

@@ -395,7 +395,7 @@ fn summary(Guarded { domain, done, learnt, .. }: &Guarded, acts: bool) -> String
     let core = 100.0 * done.cpu / done.seconds.max(1e-9);
     if !acts {
         return format!(
-            "{domain}: {:.1} s; a guard would have taken memory in {} slices. Looking took {:.2} s of CPU ({core:.1} % of a core). \
+            "{domain}: {:.1} s; a guard would have taken memory in {} slices. Sampling took {:.2} s of CPU ({core:.1} % of a core). \
              Meanwhile {met}.",
             done.seconds, done.slices, done.cpu
         );
@@ -406,7 +406,7 @@ fn summary(Guarded { domain, done, learnt, .. }: &Guarded, acts: bool) -> String
     };
     format!(
         "{domain}: {:.1} s; took {:.0} MiB, {:.0} of them behind streams{of_cgroup}, in {} slices with {:.2} s of CPU ({core:.1} % of a core); the \
-         longest slice {:.1} ms, the latest look {:.1} ms late. Meanwhile {met}.{}",
+         longest slice {:.1} ms, the latest sample {:.1} ms late. Meanwhile {met}.{}",
         done.seconds,
         mib(done.taken),
         mib(done.taken_behind_streams),

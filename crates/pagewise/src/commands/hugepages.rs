@@ -49,7 +49,7 @@ pub(crate) struct HugepagesArgs {
     /// Say what would be done, and how much of what is huge already is zero, and do nothing
     #[arg(long)]
     dry_run: bool,
-    /// Go on: look again every five seconds, until the process ends or Ctrl-C
+    /// Go on: do it again every five seconds, until the process ends or Ctrl-C
     #[arg(long, conflicts_with = "dry_run")]
     watch: bool,
     /// The opposite: split what lies on huge pages into small ones (debugfs, kernel 5.11 or newer)
@@ -73,8 +73,8 @@ const AFTER_HELP: &str = "It needs kernel 6.1 or newer, and root: CAP_SYS_NICE, 
                           pagewise hugepages --pid 4711 --rate 40/s --budget 16G --watch\n  \
                           pagewise hugepages --pid 4711 --split";
 
-/// How often `--watch` looks.
-const LOOKS_EVERY: Duration = Duration::from_secs(5);
+/// How often `--watch` goes on.
+const REPEAT_EVERY: Duration = Duration::from_secs(5);
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Range(u64, u64);
@@ -231,7 +231,7 @@ pub(crate) fn run(args: &HugepagesArgs, global: &Global) -> Result<ExitCode, Fai
         report.made = Some(made.map_err(failure)?);
         report.after = match running::survey(&process, huge_size, &asked) {
             Ok(after) => Some(after.held),
-            // It may also end between the last page and this look.
+            // It may also end between the last page and this check.
             Err(HugePagesError::Changed(..) | HugePagesError::NoMemory { .. }) => None,
             Err(error) => return Err(failure(error)),
         };
@@ -259,9 +259,9 @@ fn watch(
     interrupt: &Interrupt,
 ) -> Result<ExitCode, Failure> {
     let mut pace = args.rate.pace();
-    output::note("looking again every five seconds; Ctrl-C ends it");
+    output::note("again every five seconds; Ctrl-C ends it");
     loop {
-        interrupt.wait(LOOKS_EVERY);
+        interrupt.wait(REPEAT_EVERY);
         if interrupt.is_set() {
             return Ok(ExitCode::SUCCESS);
         }

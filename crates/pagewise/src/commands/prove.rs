@@ -474,7 +474,7 @@ fn repeat_line(plan: &Plan, warmup: u32) -> String {
     let live = plan.live.as_ref();
     let mut words = vec!["pagewise".to_owned(), "prove".to_owned()];
     words.extend(live.map(|_| "--live".to_owned()));
-    words.extend(looking_words(plan));
+    words.extend(recording_words(plan));
     let mut option = |name: &str, value: String| words.extend([format!("--{name}"), value]);
     if text(&contrast.a) == text(&contrast.b) {
         option("aa", text(&contrast.a).to_owned());
@@ -546,7 +546,7 @@ fn repeat_line(plan: &Plan, warmup: u32) -> String {
 }
 
 /// Stacks and stalls weigh on the runs, so they are repeated, too.
-fn looking_words(plan: &Plan) -> Vec<String> {
+fn recording_words(plan: &Plan) -> Vec<String> {
     let mut words = Vec::new();
     if plan.recording.stacks > 0 {
         words.extend(["--stacks".to_owned(), plan.recording.stacks.to_string()]);

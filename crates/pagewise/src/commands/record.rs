@@ -9,7 +9,7 @@ use anyhow::anyhow;
 use clap::Args;
 use pagewise_core::unit::{Bytes, Seconds};
 use pagewise_host::process::{self, Command, Interrupt, Limits, Output, Status, Stopped, Watch};
-use pagewise_host::record::{Looking, Options, RecordError, Recorder, Summary, WALK_EVERY};
+use pagewise_host::record::{Options, RecordError, Recorder, Summary, Tracing, WALK_EVERY};
 use pagewise_host::root::Root;
 use pagewise_host::source::cgroup::{self, Group};
 use serde::Serialize;
@@ -51,7 +51,7 @@ pub(crate) struct RecordArgs {
     /// Also how much of their time CPUs look up translations, by counters of the processor where it has any
     #[arg(long)]
     tlb: bool,
-    /// How often all processes are looked at, to keep those that use most CPU time and memory; 0 for never [default: 30s]
+    /// How often all processes are read, to keep those that use most CPU time and memory; 0 for never [default: 30s]
     #[arg(long, value_name = "TIME", value_parser = walk_every)]
     processes: Option<WalkEvery>,
     /// Keep the names of kernel threads and of COMMAND's processes only
@@ -82,11 +82,11 @@ fn walk_every(text: &str) -> Result<WalkEvery, String> {
     Ok(WalkEvery(Some(beat).filter(|beat| !beat.is_zero())))
 }
 
-/// How often it is looked whether the disk has ended the recording. Ctrl-C needs no looking.
-const LOOK_EVERY: Duration = Duration::from_secs(5);
+/// How often it is checked whether the disk has ended the recording. Ctrl-C needs no check.
+const CHECK_EVERY: Duration = Duration::from_secs(5);
 
-/// How often it is looked whether to stop the command. Every look wakes a CPU, and that is most of what recording costs.
-const LOOK_AT_COMMAND_EVERY: Duration = Duration::from_millis(500);
+/// How often it is checked whether to stop the command. Every check wakes a CPU, and that is most of what recording costs.
+const CHECK_COMMAND_EVERY: Duration = Duration::from_millis(500);
 
 /// What `--json` prints.
 #[derive(Serialize)]
@@ -118,21 +118,21 @@ pub(crate) fn run(args: &RecordArgs, global: &Global) -> Result<ExitCode, Failur
 
 fn start(args: &RecordArgs, global: &Global) -> Result<(Recorder, Instant), Failure> {
     let root = global.root();
-    let looking = Looking {
+    let tracing = Tracing {
         stacks: args.stacks,
         stalls: args.stalls,
         flight: args.flight,
         is_redacted: args.redact,
         files: true,
         with_command: !args.command.is_empty(),
-        ..Looking::default()
+        ..Tracing::default()
     };
     let started = Instant::now();
     let options = Options {
         hz: args.hz,
         size_cap: args.size_cap.map(|cap| cap.0),
         groups: groups(args, &root)?,
-        looking,
+        tracing,
         walk_every: args.processes.map_or(Some(WALK_EVERY), |every| every.0),
         tlb: args.tlb,
         ..Options::default()
@@ -179,7 +179,7 @@ fn record(args: &RecordArgs, global: &Global) -> Result<ExitCode, Failure> {
     let length = args.length.map(|length| length.0);
     let left = || length.map_or(f64::INFINITY, |length| length - started.elapsed().as_secs_f64());
     while left() > 0.0 && !interrupt.is_set() && !recorder.has_ended() {
-        interrupt.wait(LOOK_EVERY.min(Duration::try_from_secs_f64(left()).unwrap_or(LOOK_EVERY)));
+        interrupt.wait(CHECK_EVERY.min(Duration::try_from_secs_f64(left()).unwrap_or(CHECK_EVERY)));
     }
     let is_cut = interrupt.is_set() && length.is_some();
     let finished = finish(recorder, started)?;
@@ -250,7 +250,7 @@ impl Watch for Recording<'_> {
     }
 
     fn period(&self) -> Duration {
-        self.left().map_or(LOOK_AT_COMMAND_EVERY, |left| left.min(LOOK_AT_COMMAND_EVERY))
+        self.left().map_or(CHECK_COMMAND_EVERY, |left| left.min(CHECK_COMMAND_EVERY))
     }
 }
 

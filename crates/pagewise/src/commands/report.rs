@@ -9,7 +9,7 @@ use crate::rendering::{self, Format};
 use crate::report_file::ReportFile;
 use anyhow::anyhow;
 use clap::Args;
-use pagewise_core::finding::Look;
+use pagewise_core::finding::Observed;
 use pagewise_core::report::recording::html::Said;
 use pagewise_core::report::recording::{self, View};
 use pagewise_host::store::bundle::Bundle;
@@ -92,8 +92,8 @@ fn recording_page(args: &ReportArgs, global: &Global) -> Result<ExitCode, Failur
 }
 
 fn found_in(file: &Path, view: &View) -> Result<Vec<Said>, Failure> {
-    let look = Look::of(&Recording::open(file)?).map_err(Failure::from)?;
-    Ok(recording::said(&diagnosis(&look, &view.sections.name)))
+    let observed = Observed::of(&Recording::open(file)?).map_err(Failure::from)?;
+    Ok(recording::said(&diagnosis(&observed, &view.sections.name)))
 }
 
 fn view(file: &Path) -> Result<View, Failure> {

@@ -113,7 +113,7 @@ pub(crate) fn run(args: &SparkArgs, global: &Global) -> Result<ExitCode, Failure
             let seen = match (&args.event_log, args.pid) {
                 (Some(path), _) => Seen::of_log(path.display().to_string(), read(path)?),
                 (None, Some(pid)) => {
-                    process::look(&global.root(), pid).map_err(|error| Failure::NotPossible(error.into()))?
+                    process::inspect(&global.root(), pid).map_err(|error| Failure::NotPossible(error.into()))?
                 }
                 (None, None) => {
                     return Err(Failure::Usage(anyhow!("name a log with --event-log, or a JVM with --pid")));

@@ -36,7 +36,7 @@ pub(crate) struct TopArgs {
     /// Samples a second, 0.01 to 20
     #[arg(long, default_value_t = 1.0, value_name = "N", conflicts_with = "recording")]
     hz: f64,
-    /// How often a second and CPU it is looked which function runs, 1 to 1000; 0: not at all
+    /// How often a second and CPU the function that runs is sampled, 1 to 1000; 0: not at all
     #[arg(long, default_value_t = 19, value_name = "HZ", conflicts_with = "recording")]
     stacks: u32,
     /// Do not trace what holds tasks up
@@ -49,10 +49,10 @@ const AFTER_HELP: &str = "Keys: q quit · ? help · d or Enter the findings in f
                           Examples:\n  pagewise top\n  pagewise top --stacks 99\n  pagewise top job.pgw";
 
 /// The longest the terminal is waited for.
-const LOOK_UP: Duration = Duration::from_secs(1);
+const CHECK_EVERY: Duration = Duration::from_secs(1);
 
 /// The same while the rules read a recording.
-const LOOK_UP_SOON: Duration = Duration::from_millis(50);
+const CHECK_SOON: Duration = Duration::from_millis(50);
 
 pub(crate) fn run(args: &TopArgs, global: &Global) -> Result<ExitCode, Failure> {
     if !io::stdout().is_terminal() {
@@ -115,15 +115,15 @@ fn follow(
         if is_new {
             cost.note(Instant::now(), cost::own_cpu(), source.stacks_cpu());
             let size = screen.size()?;
-            let looked = source.looked();
+            let traced = source.traced();
             if let Page::Text { of, from } = &mut view.page {
                 let size = (size.width, size.height);
-                *from = (*from).min(findings::last_line(*of, source.judged(), &looked.unseen, wanted, size));
+                *from = (*from).min(findings::last_line(*of, source.judged(), &traced.unseen, wanted, size));
             }
             let picture = Picture {
                 seen: &seen,
                 view: &view,
-                looked,
+                traced,
                 judged: source.judged(),
                 is_judging: source.is_judging(),
                 cost: cost.shares(),
@@ -137,7 +137,7 @@ fn follow(
             }
             is_new = false;
         }
-        let most = if source.is_judging() { LOOK_UP_SOON } else { LOOK_UP };
+        let most = if source.is_judging() { CHECK_SOON } else { CHECK_EVERY };
         match screen.wait(interrupt, source.due_in().min(most))? {
             Woken::Key(key) => {
                 let rows = screen.size()?.height;

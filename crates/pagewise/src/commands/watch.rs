@@ -57,8 +57,8 @@ const AFTER_HELP: &str = "Columns: cpu, sys, st in % of all CPU time (busy, in t
 /// The columns and rows of a terminal that does not tell its size, and the columns of a pipe.
 const USUAL_SIZE: (u16, u16) = (80, 24);
 
-/// How often it is looked whether somebody still reads.
-const LOOK_UP: Duration = Duration::from_secs(1);
+/// How often it is checked whether somebody still reads.
+const CHECK_EVERY: Duration = Duration::from_secs(1);
 
 /// What a sample is written as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -200,7 +200,7 @@ fn wait(time: Duration, interrupt: &Interrupt) -> bool {
         if !has_reader() {
             return false;
         }
-        interrupt.wait(left.min(LOOK_UP));
+        interrupt.wait(left.min(CHECK_EVERY));
     }
 }
 

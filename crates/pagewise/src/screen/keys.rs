@@ -62,7 +62,7 @@ impl Keys {
             return Ok(Woken::Key(key));
         }
         let is_amid_a_key = !self.bytes.is_empty();
-        let (terminal, resized) = self.look(interrupt, if is_amid_a_key { REST_WITHIN } else { at_most })?;
+        let (terminal, resized) = self.poll(interrupt, if is_amid_a_key { REST_WITHIN } else { at_most })?;
         if interrupt.is_set() {
             return Ok(Woken::Signal);
         }
@@ -82,11 +82,11 @@ impl Keys {
     }
 
     pub(super) fn is_gone(&self) -> bool {
-        self.look(&Interrupt::default(), Duration::ZERO).is_ok_and(|(terminal, _)| terminal.intersects(GONE))
+        self.poll(&Interrupt::default(), Duration::ZERO).is_ok_and(|(terminal, _)| terminal.intersects(GONE))
     }
 
     /// What there is of the terminal, and of its size.
-    fn look(&self, interrupt: &Interrupt, at_most: Duration) -> io::Result<(PollFlags, PollFlags)> {
+    fn poll(&self, interrupt: &Interrupt, at_most: Duration) -> io::Result<(PollFlags, PollFlags)> {
         let timeout = Timespec::try_from(at_most).ok();
         let mut polled = vec![PollFd::new(&self.terminal, PollFlags::IN), PollFd::new(&self.resized, PollFlags::IN)];
         polled.extend(interrupt.readable().map(|signal| PollFd::from_borrowed_fd(signal, PollFlags::IN)));

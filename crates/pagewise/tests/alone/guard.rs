@@ -181,7 +181,7 @@ struct Hour {
     guarded: Kernel,
     alone_after: Kernel,
     guard: Value,
-    /// Once it had begun, at its end, and the most in between, looked at once a second.
+    /// Once it had begun, at its end, and the most in between, read once a second.
     holds_first: Holds,
     holds_last: Holds,
     holds_most: Holds,

@@ -22,13 +22,13 @@ fn a_recording_and_this_host_are_diagnosed_and_say_what_they_could_not_decide() 
     assert!(text.lines().all(|line| line.chars().count() <= 80 || line.contains("pagewise ")), "{text}");
     let output = pagewise(folder.path(), &["diagnose", "--json", "a.pgw"]);
     let document: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(document["schema"], "pagewise.findings/2");
+    assert_eq!(document["schema"], "pagewise.findings/3");
     let length = |field: &str| document[field].as_array().unwrap().len();
     assert_eq!(length("findings") + length("not_found") + length("not_decided"), 32);
 
     let output = pagewise(folder.path(), &["diagnose", "--json", "--", "sleep", "1"]);
     let document: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(document["look"]["subject"], "sleep 1", "{output:?}");
+    assert_eq!(document["observed"]["subject"], "sleep 1", "{output:?}");
     let output = pagewise(folder.path(), &["diagnose", "--for", "1s"]);
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     let left = std::fs::read_dir(folder.path()).unwrap().count();
@@ -97,17 +97,17 @@ fn a_part_of_a_recording_is_diagnosed_alone() {
 }
 
 #[test]
-fn ctrl_c_ends_a_look_and_what_was_seen_until_then_is_judged() {
+fn ctrl_c_ends_a_recording_and_what_was_seen_until_then_is_judged() {
     let folder = tempfile::tempdir().unwrap();
     let mut command = Command::cargo_bin("pagewise").unwrap();
-    let look = command.current_dir(folder.path()).args(["diagnose", "--for", "1h", "--json"]);
-    let look = look.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let observed = command.current_dir(folder.path()).args(["diagnose", "--for", "1h", "--json"]);
+    let observed = observed.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     std::thread::sleep(std::time::Duration::from_secs(6));
-    rustix::process::kill_process(rustix::process::Pid::from_child(&look), rustix::process::Signal::INT).unwrap();
-    let output = look.wait_with_output().unwrap();
+    rustix::process::kill_process(rustix::process::Pid::from_child(&observed), rustix::process::Signal::INT).unwrap();
+    let output = observed.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130), "{output:?}");
     let document: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(document["schema"], "pagewise.findings/2");
+    assert_eq!(document["schema"], "pagewise.findings/3");
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(said.contains("ended by Ctrl-C after "), "{said}");
 }

@@ -1,12 +1,12 @@
 //! What people read of a diagnosis, against golden files.
 
-use pagewise_core::finding::{self, Diagnosis, Look};
+use pagewise_core::finding::{self, Diagnosis, Observed};
 use pagewise_core::report::{Style, findings};
 use pagewise_testkit::RecordingBuilder;
 
 fn diagnosis(recording: &RecordingBuilder) -> Diagnosis {
-    let Ok(look) = Look::of(recording);
-    finding::diagnose(&look, "job.pgw")
+    let Ok(observed) = Observed::of(recording);
+    finding::diagnose(&observed, "job.pgw")
 }
 
 fn storm() -> RecordingBuilder {

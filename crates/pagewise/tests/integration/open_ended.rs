@@ -1,7 +1,7 @@
-//! A comparison without a planned end, run for real: it is looked at after every block, survives a pause, ends when it is decided,
+//! A comparison without a planned end, run for real: it is analysed after every block, survives a pause, ends when it is decided,
 //! and says in every form which intervals it has.
 
-use pagewise_core::experiment::stopping::Look;
+use pagewise_core::experiment::stopping::InterimAnalysis;
 use pagewise_host::store::bundle::Bundle;
 use serde_json::Value;
 use std::fs;
@@ -98,13 +98,13 @@ impl Trial {
         out.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
-    fn looks(&self) -> Vec<Look> {
-        Bundle::open(&self.bundle()).and_then(|bundle| bundle.looks()).unwrap_or_default()
+    fn analyses(&self) -> Vec<InterimAnalysis> {
+        Bundle::open(&self.bundle()).and_then(|bundle| bundle.interim_analyses()).unwrap_or_default()
     }
 }
 
 #[test]
-fn it_is_looked_at_after_every_block_survives_a_pause_and_ends_when_it_is_decided() {
+fn it_is_analysed_after_every_block_survives_a_pause_and_ends_when_it_is_decided() {
     let trial = Trial::new();
     let checked = trial.said(&["check", "plan.toml"]);
     assert!(checked.contains("open-ended: ends as soon as every claim is decided, after 5 blocks"), "{checked}");
@@ -119,36 +119,39 @@ fn it_is_looked_at_after_every_block_survives_a_pause_and_ends_when_it_is_decide
         let reads = if begun > allowed { 10 } else { 1 };
         let is_looked_at = (0..reads).any(|_| {
             std::thread::sleep(Duration::from_millis(20));
-            !trial.looks().is_empty()
+            !trial.analyses().is_empty()
         });
         if is_looked_at {
             break;
         }
-        // A run that did not count was repeated: without a look a ninth belongs to the fourth block, too.
+        // A run that did not count was repeated: without an analysis a ninth belongs to the fourth block, too.
         if begun > allowed {
             allowed = begun;
             trial.allow(allowed);
         }
-        assert!(Instant::now() < deadline, "no look is taken");
-        assert!(first.try_wait().expect("our child").is_none(), "it ended before it was looked at");
+        assert!(Instant::now() < deadline, "no analysis is made");
+        assert!(first.try_wait().expect("our child").is_none(), "it ended before its first analysis");
     }
     let pid = rustix::process::Pid::from_raw(i32::try_from(first.id()).expect("a pid")).expect("a pid");
     rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("it runs");
     assert_eq!(first.wait().expect("our child").code(), Some(130));
     trial.allow(1_000_000);
-    let before = trial.looks();
-    assert!(before.iter().all(|look| !look.stop), "it ended too soon for a pause: {before:?}");
+    let before = trial.analyses();
+    assert!(before.iter().all(|analysis| !analysis.stop), "it ended too soon for a pause: {before:?}");
 
     let status = trial.said(&["status", "open.trial"]);
-    assert!(status.contains("looked at after every block, the last time after 4: not every"), "{status}");
+    assert!(status.contains("analysed after every block, the last time after 4: not every"), "{status}");
     let early = trial.said(&["analyze", "open.trial"]);
     assert!(early.contains("Not over. This is after 4 blocks of at most 30"), "{early}");
 
     let ended = trial.said(&["resume", "open.trial"]);
-    let looks = trial.looks();
-    let last = looks.last().expect("a look");
-    assert_eq!(looks[..before.len()], before, "what was looked at before the pause stands");
-    assert_eq!(looks.iter().map(|look| look.blocks).collect::<Vec<_>>(), (4..=last.blocks).collect::<Vec<_>>());
+    let analyses = trial.analyses();
+    let last = analyses.last().expect("an analysis");
+    assert_eq!(analyses[..before.len()], before, "what was analysed before the pause stands");
+    assert_eq!(
+        analyses.iter().map(|analysis| analysis.blocks).collect::<Vec<_>>(),
+        (4..=last.blocks).collect::<Vec<_>>()
+    );
     assert!(last.stop && last.blocks < 30, "{last:?}");
     assert!(ended.contains("`large` is worse than `small`") && ended.contains("95 % confidence sequence"), "{ended}");
     assert!(ended.contains(&format!("Ended after {} blocks of at most 30", last.blocks)), "{ended}");
@@ -169,5 +172,5 @@ fn it_is_looked_at_after_every_block_survives_a_pause_and_ends_when_it_is_decide
     assert!(trial.said(&["verify", "open.trial"]).contains("come out again byte for byte"));
     // What has ended stays ended.
     trial.said(&["resume", "open.trial"]);
-    assert_eq!(trial.looks(), looks);
+    assert_eq!(trial.analyses(), analyses);
 }

@@ -27,7 +27,7 @@ fn record(folder: &Path, args: &[&str]) -> Recording {
 }
 
 fn walks(recording: &Recording) -> Vec<Walk> {
-    recording.walks().unwrap().expect("somebody looked")
+    recording.walks().unwrap().expect("it was recorded")
 }
 
 fn rows(walks: &[Walk]) -> impl Iterator<Item = &ProcessRow> {
@@ -63,7 +63,7 @@ fn a_job_is_seen_with_its_memory_and_what_it_used() {
 }
 
 #[test]
-fn where_nobody_shall_look_nobody_does_and_times_out_of_range_are_refused() {
+fn what_is_not_asked_for_is_not_recorded_and_times_out_of_range_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let recording = record(folder.path(), &["--processes", "0", "--for", "1s"]);
     assert_eq!(recording.walks().unwrap(), None);

@@ -77,7 +77,7 @@ fn a_difference_that_is_there_is_found_and_reported_in_every_form() {
     assert!(text.lines().all(narrow), "wider than 80 columns (a command to paste may be):\n{text}");
     assert!(text.contains("worse"), "{text}");
     let analysis = desk.analysis("x.trial");
-    assert_eq!(analysis["schema"], "pagewise.analysis/2");
+    assert_eq!(analysis["schema"], "pagewise.analysis/3");
     assert_eq!(analysis["comparisons"][0]["conclusion"], "worse");
     let interval = &analysis["comparisons"][0]["effect"]["interval"];
     let (low, high) = (interval["low"].as_f64().unwrap(), interval["high"].as_f64().unwrap());

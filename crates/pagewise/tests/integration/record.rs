@@ -130,8 +130,8 @@ fn a_killed_recording_can_be_read_and_lacks_at_most_five_seconds() {
                 std::thread::sleep(Duration::from_millis(wait));
                 let file = folder.path().join("a.pgw");
                 // On a busy host a segment is closed later.
-                let looks = if wait >= A_SEGMENT { 200 } else { 0 };
-                for _ in 0..looks {
+                let checks = if wait >= A_SEGMENT { 200 } else { 0 };
+                for _ in 0..checks {
                     if Recording::open(&file).is_ok_and(|recording| blocks(&recording).len() >= 2) {
                         break;
                     }

@@ -112,10 +112,10 @@ fn of_a_host_full_of_names_a_redacted_recording_tells_none() {
         "planted-tree/proc/buddyinfo",
         "/proc/3535353535/stat",
     ] {
-        assert!(told.contains(place), "{place} is planted where nobody looks: {told}");
+        assert!(told.contains(place), "{place} is planted in vain: {told}");
     }
     let bytes = fs::read(folder.path().join("open.pgw")).unwrap();
-    assert!(has(&bytes, "planted-job"), "the process is planted where nobody looks");
+    assert!(has(&bytes, "planted-job"), "the process is planted in vain");
 
     let hidden = record_tree(folder.path(), "a.pgw", &["--redact"]);
     assert_eq!(hidden.meta().get("redacted").map(String::as_str), Some("1"));
@@ -212,7 +212,7 @@ fn on_this_host_neither_stacks_nor_stalls_nor_control_groups_tell_whose_they_are
     };
     let open = record("open.pgw", "");
     assert!(open.profile().unwrap().unwrap().samples.iter().any(|sample| sample.comm == "planted-busy"));
-    assert!(texts_of(&open).contains(&format!("pagewise-test-{PLANTED}")), "the group is planted where nobody looks");
+    assert!(texts_of(&open).contains(&format!("pagewise-test-{PLANTED}")), "the group is planted in vain");
     let hidden = record("a.pgw", "--redact");
     let profile = hidden.profile().unwrap().unwrap();
     assert!(profile.samples.iter().any(|sample| sample.comm == "dd"), "the command's own");

@@ -46,7 +46,7 @@ fn real_logs_of_five_versions_give_what_their_jobs_were_started_with() {
         assert_eq!(found, set(wanted), "{name}");
         let advice = judged("advise", name);
         assert!(ids(&advice, "not_decided").is_empty(), "{name}: these logs have all that is asked for");
-        let words = advice["look"]["tiers"][0]["words"].as_str().unwrap().to_owned();
+        let words = advice["observed"]["tiers"][0]["words"].as_str().unwrap().to_owned();
         assert!(words.contains(name.split(['-', '.']).next().unwrap()), "{words}");
     }
 }

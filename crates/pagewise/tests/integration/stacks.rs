@@ -22,7 +22,7 @@ fn recording(folder: &Path) -> Recording {
 }
 
 fn profile(folder: &Path) -> Profile {
-    recording(folder).profile().unwrap().expect("somebody looked")
+    recording(folder).profile().unwrap().expect("it was recorded")
 }
 
 /// The innermost frame and all frames of a sample.
@@ -148,7 +148,7 @@ fn a_flight_recorder_that_sees_no_trouble_has_looked_at_nothing() {
 }
 
 #[test]
-fn a_flight_recorder_looks_once_there_is_trouble_and_says_why() {
+fn a_flight_recorder_records_more_once_there_is_trouble_and_says_why() {
     requires!(perf_host, tracepoints);
     let folder = tempfile::tempdir().unwrap();
     let cpus = std::thread::available_parallelism().unwrap().get();
@@ -164,7 +164,7 @@ fn a_flight_recorder_looks_once_there_is_trouble_and_says_why() {
     assert!(mark.text.contains("system time") || mark.text.contains("waited for memory"), "{}", mark.text);
     let profile = profile(folder.path());
     assert!(profile.hz == Some(99.0) && !profile.samples.is_empty());
-    assert!(profile.samples.iter().all(|sample| sample.to > mark.ts), "nothing was looked at before");
+    assert!(profile.samples.iter().all(|sample| sample.to > mark.ts), "nothing was recorded before");
     let waited = recording.gaps().iter().find(|gap| gap.source.as_deref() == Some("stacks")).unwrap();
     assert!(waited.to.is_some_and(|to| to >= mark.ts), "the gap ends when looking begins: {waited:?}");
 }
@@ -203,7 +203,7 @@ fn a_program_that_outgrows_its_cgroup_is_held_up_by_reclaim() {
     let args = ["--stalls", "--stacks", "19", "--", "sh", "-c", &script];
     assert!(record(folder.path(), &args).status().unwrap().success());
     let recording = recording(folder.path());
-    let stalls = recording.stalls().unwrap().expect("somebody looked");
+    let stalls = recording.stalls().unwrap().expect("it was recorded");
     let of_dd: Vec<_> = stalls.iter().filter(|row| row.kind == StallKind::CgroupReclaim && row.comm == "dd").collect();
     assert!(!of_dd.is_empty(), "{:?} {:?}", recording.gaps(), stalls.iter().map(|row| row.kind).collect::<Vec<_>>());
     assert!(

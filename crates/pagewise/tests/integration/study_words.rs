@@ -82,19 +82,19 @@ fn colour_adds_escape_sequences_and_nothing_else() {
 }
 
 #[test]
-fn a_trial_that_stopped_early_says_at_which_look_and_whose_interval_it_is() {
+fn a_trial_that_stopped_early_says_at_which_analysis_and_whose_interval_it_is() {
     let report = studies::stopped();
     for (kind, said) in renditions(&report).into_iter().filter(|(kind, _)| !matches!(*kind, "r" | "csv")) {
         let words = said.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(words.contains("Stopped early, at look 3 of 4 (8 of 10 blocks)"), "{kind}");
-        assert!(words.contains("repeated one of this look"), "{kind}");
+        assert!(words.contains("Stopped early, at analysis 3 of 4 (8 of 10 blocks)"), "{kind}");
+        assert!(words.contains("repeated one of this analysis"), "{kind}");
     }
 }
 
 #[test]
 fn an_open_ended_trial_says_in_every_form_that_its_intervals_are_a_confidence_sequence() {
     let report = studies::open_ended();
-    let blocks = report.analysis.looks.last().unwrap().blocks;
+    let blocks = report.analysis.interim_analyses.last().unwrap().blocks;
     for (kind, said) in renditions(&report).into_iter().filter(|(kind, _)| *kind != "csv") {
         let words = said.replace('\u{a0}', " ").split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(words.contains("confidence sequence"), "{kind}");
@@ -102,7 +102,10 @@ fn an_open_ended_trial_says_in_every_form_that_its_intervals_are_a_confidence_se
         assert!(!words.contains("t test p") && !words.contains("repeated"), "{kind}: nothing else stands beside it");
     }
     let rows = text(&report, Style::default()).matches("equivalent").count();
-    assert!(rows > 0 && report.analysis.looks.len() as u32 == blocks - 3, "a look after every block is kept");
+    assert!(
+        rows > 0 && report.analysis.interim_analyses.len() as u32 == blocks - 3,
+        "an analysis after every block is kept"
+    );
 }
 
 #[test]

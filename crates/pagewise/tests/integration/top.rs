@@ -94,9 +94,9 @@ fn the_function_a_busy_program_is_in_is_shown_and_the_terminal_is_as_it_was() {
     let words: Vec<&str> = function.split_whitespace().collect();
     assert!(words[0].parse::<u64>().is_ok() && words[1].parse::<f64>().is_ok_and(|share| share > 1.0), "{function}");
     assert!(line("CPU in the kernel").contains(" %"), "{screen}");
-    // The name of a function may hold any word of a verdict: the first look is over when it is no longer announced.
+    // The name of a function may hold any word of a verdict: the first verdict is there when it is no longer announced.
     let is_judged = |screen: &str| screen.contains("not decided: ") || screen.contains("low ");
-    top.wait_for(SOON, "a verdict", |screen| !screen.contains("the first look") && is_judged(screen));
+    top.wait_for(SOON, "a verdict", |screen| !screen.contains("the first verdict") && is_judged(screen));
     top.wait_for(SOON, "what it costs", |screen| screen.contains("own: ") && screen.contains(", stacks "));
     drop(spins);
     top.press("q");
@@ -112,7 +112,7 @@ fn ctrl_c_and_a_signal_leave_the_terminal_as_it_was() {
         let top = top(&["--stacks", "0"], (80, 24));
         let screen = top.wait_for(SOON, "the whole picture", |screen| screen.contains("q quit"));
         assert!(screen.contains("direct compactions"), "{screen}");
-        assert!(screen.contains("functions: not looked at, as --stacks 0 asks for"), "{screen}");
+        assert!(screen.contains("functions: not recorded, as --stacks 0 asks for"), "{screen}");
         if by_signal {
             top.signal(Signal::TERM)
         } else {
@@ -160,11 +160,11 @@ fn no_colour_is_written_when_none_is_wanted() {
 }
 
 #[test]
-fn what_holds_tasks_up_is_looked_at_live_where_it_may_be() {
+fn what_holds_tasks_up_is_status_line_live_where_it_may_be() {
     requires!(perf_host, tracepoints);
-    let looked_at = |args: &[&str]| {
+    let status_line = |args: &[&str]| {
         let top = top(args, (100, 60));
-        top.wait_for(SOON, "a verdict", |screen| screen.contains("CPU busy") && !screen.contains("the first look"));
+        top.wait_for(SOON, "a verdict", |screen| screen.contains("CPU busy") && !screen.contains("the first verdict"));
         top.press("d");
         top.wait_for(SOON, "the findings", |screen| screen.contains("Looked at "));
         top.press("\u{1b}[F");
@@ -176,7 +176,7 @@ fn what_holds_tasks_up_is_looked_at_live_where_it_may_be() {
     for (args, said) in
         [(&["--stacks", "0"][..], "how long tasks were held up"), (&["--stacks", "0", "--no-stalls"], "not recorded")]
     {
-        let line = looked_at(args);
+        let line = status_line(args);
         assert!(line.trim_end().ends_with(said), "{args:?}: {line:?}");
     }
 }
@@ -246,7 +246,7 @@ fn an_ordinary_user_has_everything_but_stacks_and_reads_why() {
             && (text.contains(" stalls: ") || text.contains("functions, stalls: "));
         text.contains("direct compactions") && (is_told || !is_restricted)
     });
-    top.wait_for(SOON, "a verdict", |screen| !screen.contains("the first look"));
+    top.wait_for(SOON, "a verdict", |screen| !screen.contains("the first verdict"));
     top.press("q");
     let left = top.wait();
     assert_eq!(left.code, Some(0), "{}", left.screen);

@@ -499,7 +499,7 @@ fn a_bundle_of_an_older_analysis_is_told_from_one_that_was_edited() {
     assert!(ran.status.success(), "{}", told(&ran));
     let path = desk.0.path().join("x.trial/analysis.json");
     let written = fs::read_to_string(&path).expect("an analysis");
-    let schema = "pagewise.analysis/2";
+    let schema = "pagewise.analysis/3";
     assert!(written.contains(schema) && written.contains("\"version\": 2"), "{written}");
     let older = written.replace(schema, "pagewise.analysis/1").replace("\"version\": 2", "\"version\": 1");
     fs::write(&path, older).expect("it is written");
@@ -508,7 +508,7 @@ fn a_bundle_of_an_older_analysis_is_told_from_one_that_was_edited() {
     assert_eq!(verified.status.code(), Some(4), "{message}");
     for part in [
         "analysis.json is not what the analysis gives",
-        "written by an older version of the analysis (pagewise.analysis/1, version 1; this one is pagewise.analysis/2, version 2)",
+        "written by an older version of the analysis (pagewise.analysis/1, version 1; this one is pagewise.analysis/3, version 2)",
         "Its points are whole: 'pagewise report' and 'pagewise trial analyze' analyse them as this version does",
     ] {
         assert!(message.contains(part), "{part}: {message}");

@@ -74,7 +74,7 @@ public final class Micro {
 
     /**
      * Visits each object once, in the order of a linear congruential generator of full period (Hull and Dobell 1962): it needs no
-     * permutation in memory, which would be visited, too. Only the references are looked at before.
+     * permutation in memory, which would be visited, too. Only the references are visited before.
      */
     private static long atRandom(Iterator<byte[]> objects, long start, int touch) {
         ArrayList<byte[]> all = new ArrayList<>();

@@ -103,7 +103,7 @@ impl Delimiter {
 /// Bytes at a time: a row of 200 counters has about two thousand.
 const BUFFER: usize = 1 << 16;
 
-/// A header is looked at so far. A longer one is read all the same.
+/// A header is read so far. A longer one is read all the same.
 const LONGEST_HEADER: u64 = 1 << 16;
 
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
@@ -235,7 +235,7 @@ fn separator(line: &[u8]) -> Option<Delimiter> {
     }
 }
 
-/// Appends a line, or as much of it as is looked at. Nothing at the end of the text.
+/// Appends a line, or as much of it as is read. Nothing at the end of the text.
 fn part_of_line(source: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<usize> {
     Read::take(source, LONGEST_HEADER).read_until(b'\n', line)
 }

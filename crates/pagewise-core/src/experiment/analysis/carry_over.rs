@@ -8,7 +8,7 @@ use crate::stats::carry_over::{self, Run};
 use std::collections::BTreeMap;
 
 /// Its level: that of all that is looked for in every trial.
-const LEVEL: f64 = crate::comparison::doubts::LOOKED_FOR_EVERY_TIME;
+const LEVEL: f64 = crate::comparison::doubts::LEVEL_OF_DOUBTS;
 
 /// The carry-over of the first metric. `None` for other orders, and where the runs do not tell it.
 pub(super) fn of(declared: &Declared<'_>, values: &Values<'_>) -> Option<CarryOver> {

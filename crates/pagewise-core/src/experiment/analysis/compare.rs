@@ -42,7 +42,7 @@ pub struct Asked {
     pub metric: usize,
     /// Whether the trial's claim rests on it.
     pub primary: bool,
-    /// Levels it is looked at one by one.
+    /// Levels it is compared in one by one.
     pub by: IndexMap<String, String>,
     /// What is averaged, with its sign: groups of cells that weigh +1 (judged) or −1 (base); for an interaction four of them.
     pub groups: Vec<(f64, Vec<String>)>,
@@ -73,12 +73,12 @@ pub(crate) struct Estimated {
     pub(super) holm_p: Option<f64>,
     /// Of an open-ended trial: what its intervals and its p come from. Its alpha is a claim's, not always this one's.
     sequence: Option<ConfidenceSequence>,
-    /// Blocks that count, complete or not: in an open-ended trial the looks that were possible.
+    /// Blocks that count, complete or not: in an open-ended trial the analyses that were possible.
     counted: u32,
 }
 
 impl Estimated {
-    /// Of the t test; in an open-ended trial the p that holds at every look.
+    /// Of the t test; in an open-ended trial the p that holds at every analysis.
     pub(crate) fn p(&self) -> Option<f64> {
         self.estimate.as_ref().ok().map(|estimate| self.p_of(estimate))
     }
@@ -105,12 +105,12 @@ impl Estimated {
         }
     }
 
-    /// The level of the test of failures. What is looked at after every block has that test after every block, too: since
+    /// The level of the test of failures. What is analysed after every block has that test after every block, too: since
     /// 1/2 + 1/6 + 1/12 + … = 1, all of them together stay at its level, whichever block the trial ends at.
     fn outcomes_level(&self) -> f64 {
-        let looks = f64::from(self.counted);
+        let analyses = f64::from(self.counted);
         match self.sequence {
-            Some(_) => self.level / (looks * (looks + 1.0)),
+            Some(_) => self.level / (analyses * (analyses + 1.0)),
             None => self.level_of_failures.unwrap_or(self.level),
         }
     }
@@ -292,7 +292,7 @@ fn estimate(declared: &Declared<'_>, values: &Values<'_>, asked: Asked) -> Estim
             ),
         });
     // A confidence sequence is one of blocks' differences: the model that takes over where runs are missing has none, and a
-    // randomisation test beside it would redraw orders for one look, at the end.
+    // randomisation test beside it would redraw orders for one analysis, at the end.
     if declared.sequence.is_none() {
         estimated.randomisation = randomise(declared, &estimated);
         let is_cut = (estimated.differences.len() as u32) < values.begun_blocks();

@@ -3,7 +3,7 @@
 use super::compare::Estimated;
 use super::values::Values;
 use super::{BlockDifference, Declared, Warning};
-use crate::comparison::doubts::{LOOKED_FOR_EVERY_TIME, warning};
+use crate::comparison::doubts::{LEVEL_OF_DOUBTS, warning};
 use crate::comparison::ratio::change;
 use crate::comparison::words::p_value;
 use crate::experiment::live::{EndedBy, half_of};
@@ -60,7 +60,7 @@ pub(super) fn still_changing(declared: &Declared<'_>, values: &Values<'_>, one: 
         values.value(block, cell, &half_of(metric, second)).filter(|value| *value > 0.0).map(libm::log)
     };
     let p = one.estimate_of(|block, cell| Some(log(block, cell, true)? - log(block, cell, false)?))?.contrast.p;
-    if p >= LOOKED_FOR_EVERY_TIME {
+    if p >= LEVEL_OF_DOUBTS {
         return None;
     }
     let effect = |second: bool| {

@@ -35,7 +35,7 @@ const OCCASIONS: [Occasion; 9] = [
     Occasion {
         tunables: &["vm.vfs_cache_pressure"],
         counters: &["slabs_scanned"],
-        did_not_happen: "were dentries and inodes looked at to be reclaimed",
+        did_not_happen: "were dentries and inodes scanned to be reclaimed",
     },
     Occasion {
         tunables: &["vm.zone_reclaim_mode", "vm.min_unmapped_ratio", "vm.min_slab_ratio"],

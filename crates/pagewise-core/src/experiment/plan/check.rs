@@ -30,8 +30,8 @@ pub struct Problem {
 const MOST_CELLS: u128 = 1_000;
 /// More points than this are a slip: at a second each they take more than a day.
 pub const MOST_POINTS: u64 = 200_000;
-/// More looks than this are a slip: each spends of alpha, and no rule is tested beyond it.
-const MOST_LOOKS: usize = 50;
+/// More analyses than this are a slip: each spends of alpha, and no rule is tested beyond it.
+const MOST_ANALYSES: usize = 50;
 /// A coefficient of variation below this is a slip; no clock is that good.
 const SMALLEST_CV: f64 = 1e-6;
 /// File systems take 255 bytes for a name (`NAME_MAX`), and `.trial` is put behind it.
@@ -364,36 +364,40 @@ impl Problems {
 
     fn stopping(&mut self, plan: &Plan) {
         let (stopping, blocks) = (&plan.stopping, plan.design.blocks);
-        let place = || [Step::from("stopping"), "looks".into()];
+        let place = || [Step::from("stopping"), "interim_analyses".into()];
         if stopping.rule != StoppingRule::OpenEnded && stopping.shortest_at.is_some() {
             let why = "shortest_at is of rule = \"open-ended\"; leave it out, or name that rule";
             self.add(["stopping".into(), "shortest_at".into()], why);
         }
         if stopping.rule == StoppingRule::Fixed {
-            if !stopping.looks.is_empty() || stopping.futility {
+            if !stopping.interim_analyses.is_empty() || stopping.futility {
                 self.add(
                     place(),
-                    "rule = \"fixed\" looks once, at the end; name a spending rule such as \"obrien-fleming\"",
+                    "rule = \"fixed\" analyses once, at the end; name a spending rule such as \"obrien-fleming\"",
                 );
             }
             return;
         }
-        if stopping.looks.len() > MOST_LOOKS {
-            let why = format!("{} looks are more than {MOST_LOOKS}; look less often", stopping.looks.len());
+        if stopping.interim_analyses.len() > MOST_ANALYSES {
+            let why = format!(
+                "{} interim analyses are more than {MOST_ANALYSES}; plan fewer",
+                stopping.interim_analyses.len()
+            );
             self.add(place(), why);
         }
         if matches!(plan.design.order, OrderKind::Complete | OrderKind::Nested) {
-            let why = "a look needs complete blocks; write order = \"blocks\" or \"pairs\"";
+            let why = "an analysis needs complete blocks; write order = \"blocks\" or \"pairs\"";
             self.add(["design".into(), "order".into()], why);
         }
         if stopping.rule == StoppingRule::OpenEnded {
             self.open_ended(plan);
             return;
         }
-        let rises = stopping.looks.windows(2).all(|pair| pair[0] < pair[1]);
-        let ends = stopping.looks.last().is_none_or(|last| *last == blocks);
-        if !rises || !ends || stopping.looks.first().is_some_and(|first| *first < FEWEST_BLOCKS) {
-            let why = format!("looks must rise from {FEWEST_BLOCKS} or more to the {blocks} blocks of the design");
+        let rises = stopping.interim_analyses.windows(2).all(|pair| pair[0] < pair[1]);
+        let ends = stopping.interim_analyses.last().is_none_or(|last| *last == blocks);
+        if !rises || !ends || stopping.interim_analyses.first().is_some_and(|first| *first < FEWEST_BLOCKS) {
+            let why =
+                format!("interim_analyses must rise from {FEWEST_BLOCKS} or more to the {blocks} blocks of the design");
             self.add(place(), why);
         }
     }
@@ -401,8 +405,11 @@ impl Problems {
     fn open_ended(&mut self, plan: &Plan) {
         let (stopping, blocks) = (&plan.stopping, plan.design.blocks);
         let place = |key: &str| [Step::from("stopping"), key.into()];
-        if !stopping.looks.is_empty() {
-            self.add(place("looks"), "an open-ended comparison is looked at after every block; leave looks out");
+        if !stopping.interim_analyses.is_empty() {
+            self.add(
+                place("interim_analyses"),
+                "an open-ended comparison is analysed after every block; leave interim_analyses out",
+            );
         }
         if stopping.futility {
             let why = "futility asks what the planned end can still show, and an open-ended comparison plans none; leave it \
@@ -688,7 +695,7 @@ mod tests {
                 "[[contrast]]\nfactor = 'swap'\na = 'off'\nb = 'on'\ninteraction = { factor = 'load', a = 'low', b = 'lo' }\n",
                 "there is no level 'lo'",
             ),
-            (HEAD, "[stopping]\nlooks = [4, 10]\n", "looks once, at the end"),
+            (HEAD, "[stopping]\ninterim_analyses = [4, 10]\n", "analyses once, at the end"),
             (HEAD, "[stopping]\nrule = 'pocock'\nlooks = [4, 9]\n", "must rise"),
             (HEAD, "[stopping]\nrule = 'pocock'\nshortest_at = 9\n", "is of rule = \"open-ended\""),
             (HEAD, "[stopping]\nrule = 'open-ended'\nlooks = [4, 10]\n", "after every block"),

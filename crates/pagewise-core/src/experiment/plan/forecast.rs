@@ -125,8 +125,8 @@ fn ends(plan: &Plan, cells: usize) -> Option<String> {
     let sequence = plan.sequence()?;
     // Pairs estimate what running second costs, too.
     let is_pairs = cells == 2 && matches!(plan.design.order, OrderKind::Auto | OrderKind::Pairs);
-    let first_look = plan.stopping.looks(plan.design.blocks).first().copied().unwrap_or_default();
-    let earliest = sequence.fewest(if is_pairs { 2 } else { 1 }).max(first_look);
+    let first_analysis = plan.stopping.interim_analyses(plan.design.blocks).first().copied().unwrap_or_default();
+    let earliest = sequence.fewest(if is_pairs { 2 } else { 1 }).max(first_analysis);
     Some(format!(
         "open-ended: ends as soon as every claim is decided, after {earliest} blocks at the earliest and {} at the latest; what \
          follows is of all of them",
@@ -134,17 +134,17 @@ fn ends(plan: &Plan, cells: usize) -> Option<String> {
     ))
 }
 
-/// What is recorded beside the kernel's numbers. What looking costs depends on the host and on what runs, so only how to find it
+/// What is recorded beside the kernel's numbers. What recording them costs depends on the host and on what runs, so only how to find it
 /// out is told. It weighs on all cells alike.
 #[must_use]
 pub fn recorded(plan: &Plan) -> Option<String> {
     let recorded = plan.recording.beside_numbers();
-    let looks = plan.recording.stacks > 0 || plan.recording.stalls;
+    let takes_stacks = plan.recording.stacks > 0 || plan.recording.stalls;
     if plan.recording.hz == 0.0 || recorded.is_empty() {
         return None;
     }
     let mut said = format!("each run also records {}", recorded.join(", "));
-    if looks {
+    if takes_stacks {
         let stacks =
             if plan.recording.stacks > 0 { format!(" --stacks {}", plan.recording.stacks) } else { String::new() };
         let stalls = if plan.recording.stalls { " --stalls" } else { "" };
@@ -190,7 +190,7 @@ fn comparisons(plan: &Plan, cells: &[Cell], known: &Known) -> Vec<Detectable> {
         let alpha = if one.primary { plan.design.alpha / primaries.max(1) as f64 } else { plan.design.alpha };
         let find = if is_pairs { power::detectable_in_pairs } else { power::detectable_in_blocks };
         // What an open-ended trial shows at its last block it shows at some block: a little more is found than is told.
-        let level = sequence.map_or(alpha, |sequence| last_look(sequence, alpha, plan.design.blocks));
+        let level = sequence.map_or(alpha, |sequence| last_analysis(sequence, alpha, plan.design.blocks));
         let difference = variance(&one, known).and_then(|v| find(plan.design.blocks, v.sqrt(), level, POWER));
         Detectable { name: one.name, alpha, difference: difference.map(libm::expm1) }
     };
@@ -211,7 +211,7 @@ fn variance(asked: &Asked, known: &Known) -> Option<f64> {
 }
 
 /// The level that a t test after the last block needs for the sequence's interval at 1 − alpha to exclude no difference.
-fn last_look(sequence: ConfidenceSequence, alpha: f64, blocks: u32) -> f64 {
+fn last_analysis(sequence: ConfidenceSequence, alpha: f64, blocks: u32) -> f64 {
     let n = f64::from(blocks);
     ConfidenceSequence { alpha, ..sequence }.nominal_p(n - 1.0, n)
 }

@@ -128,7 +128,7 @@ fn duplicates(cells: &[Cell]) -> Vec<Lint> {
 
 fn unused(plan: &Plan, cells: &[Cell]) -> Vec<Lint> {
     if plan.contrasts.is_empty() {
-        let text = "no [[contrast]] is declared, so nothing is compared; what is looked at only afterwards is no test";
+        let text = "no [[contrast]] is declared, so nothing is compared; what is compared only afterwards is no test";
         return vec![lint("no-contrast", text.to_owned())];
     }
     let is_used = |cell: &Cell| {
@@ -158,7 +158,7 @@ fn no_primary(plan: &Plan) -> Option<Lint> {
     (is_silent && !plan.is_two_arms()).then(|| {
         let text =
             "no contrast is primary, so the trial makes no claim: nothing it sees is adjusted for the number of \
-                    comparisons, and no look ends it early. Write primary = true in the [[contrast]] that it is for"
+                    comparisons, and no analysis ends it early. Write primary = true in the [[contrast]] that it is for"
                 .to_owned();
         lint("no-primary", text)
     })
@@ -189,7 +189,7 @@ fn too_few_boots(plan: &Plan) -> Option<Lint> {
 #[must_use]
 pub fn cannot_reach_alpha(plan: &Plan, cells: &[Cell]) -> Option<Lint> {
     let blocks = plan.design.blocks;
-    // An open-ended trial has no randomisation test: none allows for a look after every block.
+    // An open-ended trial has no randomisation test: none allows for an analysis after every block.
     if plan.stopping.rule == StoppingRule::OpenEnded {
         return None;
     }
@@ -217,7 +217,7 @@ pub fn cannot_reach_alpha(plan: &Plan, cells: &[Cell]) -> Option<Lint> {
     })
 }
 
-/// How many comparisons a contrast makes: one for each combination of the levels it looks at one by one.
+/// How many comparisons a contrast makes: one for each combination of the levels it compares one by one.
 #[must_use]
 pub fn comparisons_of(contrast: &Contrast, cells: &[Cell]) -> usize {
     let key = |cell: &Cell| -> Vec<String> {

@@ -120,7 +120,7 @@ fn example(place: &Place) -> Option<&'static str> {
         ["metric", "direction"] => "\"higher\"",
         ["data", "restore"] => "\"image\"",
         ["stopping", "rule"] => "\"obrien-fleming\"",
-        ["stopping", "looks"] => "[4, 6, 8, 10]",
+        ["stopping", "interim_analyses"] => "[4, 6, 8, 10]",
         ["recording", "stacks"] => "49",
         ["invalidate", "above" | "below"] => "0",
         _ => return None,
@@ -187,7 +187,12 @@ mod tests {
             ),
             ("[design]\nalpha = '5%'\n", 10, 9, "design.alpha = '5%': it takes a number, such as 0.05"),
             ("[design]\norder = 5\n", 10, 9, "a word in quotes, such as \"blocks\""),
-            ("[stopping]\nlooks = [4, 'x']\n", 10, 13, "stopping.looks = 'x': it takes a whole number"),
+            (
+                "[stopping]\ninterim_analyses = [4, 'x']\n",
+                10,
+                24,
+                "stopping.interim_analyses = 'x': it takes a whole number",
+            ),
             ("[[exclude]]\nwhere.k = 5\n", 10, 11, "exclude.where.k = 5: it takes a text in quotes"),
             ("[[contrast]]\nfactor = 'k'\na = 'a'\n", 9, 1, "the key 'b' is missing"),
             (

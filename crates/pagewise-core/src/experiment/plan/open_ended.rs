@@ -7,7 +7,7 @@ use super::{Plan, StoppingRule};
 use crate::stats::confidence_sequence::ConfidenceSequence;
 
 impl Plan {
-    /// How many comparisons the trial's claims rest on: primary contrasts in every combination of levels they are looked at.
+    /// How many comparisons the trial's claims rest on: primary contrasts in every combination of levels they are compared in.
     #[must_use]
     pub fn claims(&self) -> usize {
         let cells = cells(self).unwrap_or_default();
@@ -63,11 +63,11 @@ mod tests {
     }
 
     #[test]
-    fn every_block_from_the_fourth_is_a_look_and_says_something_in_time() {
+    fn every_block_from_the_fourth_is_analysed_and_says_something_in_time() {
         for blocks in 3..60 {
             let plan = plan(&format!("[design]\nblocks = {blocks}\n[stopping]\nrule = 'open-ended'\n"));
-            let looks = plan.stopping.looks(blocks);
-            assert_eq!(looks, (blocks.min(4)..=blocks).collect::<Vec<u32>>());
+            let analyses = plan.stopping.interim_analyses(blocks);
+            assert_eq!(analyses, (blocks.min(4)..=blocks).collect::<Vec<u32>>());
             assert!(plan.sequence().unwrap().fewest(1) <= blocks, "{blocks} blocks say nothing");
         }
     }

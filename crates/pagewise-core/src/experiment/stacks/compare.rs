@@ -13,7 +13,7 @@ use crate::experiment::analysis::{AnalysisError, Asked, CountedValues, Declared,
 use crate::experiment::order::Order;
 use crate::experiment::plan::{Plan, StoppingRule};
 use crate::experiment::point::{Outcome, Point};
-use crate::experiment::stopping::Look;
+use crate::experiment::stopping::InterimAnalysis;
 use crate::recording::Frame;
 use crate::stats::contrast::Contrast;
 use crate::stats::summary;
@@ -30,15 +30,16 @@ pub fn counted<'p>(
     plan: &Plan,
     order: &Order,
     points: &'p [Point],
-    looks: &[Look],
+    analyses: &[InterimAnalysis],
 ) -> Result<Vec<&'p Point>, AnalysisError> {
     let declared = Declared::of(plan, order, points)?;
-    let results = values(&declared, points, looks).in_run_order();
+    let results = values(&declared, points, analyses).in_run_order();
     Ok(results.into_iter().filter(|point| point.outcome == Outcome::Ok).collect())
 }
 
-fn values<'p>(declared: &Declared<'_>, points: &'p [Point], looks: &[Look]) -> CountedValues<'p> {
-    let until = looks.last().map(|look| look.blocks).filter(|_| declared.plan.stopping.rule != StoppingRule::Fixed);
+fn values<'p>(declared: &Declared<'_>, points: &'p [Point], analyses: &[InterimAnalysis]) -> CountedValues<'p> {
+    let until =
+        analyses.last().map(|analysis| analysis.blocks).filter(|_| declared.plan.stopping.rule != StoppingRule::Fixed);
     CountedValues::of(declared, points, until)
 }
 
@@ -51,11 +52,11 @@ pub fn compare(
     plan: &Plan,
     order: &Order,
     points: &[Point],
-    looks: &[Look],
+    analyses: &[InterimAnalysis],
     kept: &Kept,
 ) -> Result<Vec<Option<StackContrast>>, AnalysisError> {
     let declared = Declared::of(plan, order, points)?;
-    let values = values(&declared, points, looks);
+    let values = values(&declared, points, analyses);
     let study = Stacked { declared: &declared, values: &values, kept };
     let has_two_sides = |asked: &Asked| asked.metric == 0 && plan.contrasts[asked.contrast].interaction.is_none();
     let all = asked(plan, &declared.cells);

@@ -13,11 +13,11 @@ pub(super) struct Collections {
 
 impl Collections {
     /// `None`: there is no such log.
-    pub(super) fn of(look: &Look) -> Option<Collections> {
+    pub(super) fn of(observed: &Observed) -> Option<Collections> {
         Some(Collections {
-            user: look.growth(&signal::COLLECTION_USER)?,
-            system: look.growth(&signal::COLLECTION_SYSTEM)?,
-            elapsed: look.growth(&signal::COLLECTION_ELAPSED)?,
+            user: observed.growth(&signal::COLLECTION_USER)?,
+            system: observed.growth(&signal::COLLECTION_SYSTEM)?,
+            elapsed: observed.growth(&signal::COLLECTION_ELAPSED)?,
         })
     }
 }
@@ -34,10 +34,10 @@ struct Heap {
 }
 
 impl Heap {
-    fn of(look: &Look) -> Option<Heap> {
-        let ends = look.each_ends(&signal::HEAP);
+    fn of(observed: &Observed) -> Option<Heap> {
+        let ends = observed.each_ends(&signal::HEAP);
         let [(_, first, last)] = ends.as_slice() else { return None };
-        let flag = |name: &str| look.settings.value(name).map(|value| value == "true");
+        let flag = |name: &str| observed.settings.value(name).map(|value| value == "true");
         Some(Heap {
             first: *first,
             last: *last,
@@ -78,13 +78,13 @@ pub(super) const WHOLE_HEAP: Step = Step::set(
     "the heap gets all its memory before the program begins, which then starts later",
 )
 .with(&[("jvm.Xms", To::Worked(largest_heap, "as large as the heap may become"))])
-.when("where the log of a JVM says that its heap grew, or was not touched before", |look, _| {
-    Heap::of(look).is_some_and(|heap| heap.is_touched == Some(false) || heap.grew())
+.when("where the log of a JVM says that its heap grew, or was not touched before", |observed, _| {
+    Heap::of(observed).is_some_and(|heap| heap.is_touched == Some(false) || heap.grew())
 });
 
-fn largest_heap(look: &Look) -> Option<String> {
-    let told = look.settings.value("jvm.Xmx").map(str::to_owned);
-    told.or_else(|| Some(format!("{}M", (Heap::of(look)?.last / f64::from(1 << 20)).ceil())))
+fn largest_heap(observed: &Observed) -> Option<String> {
+    let told = observed.settings.value("jvm.Xmx").map(str::to_owned);
+    told.or_else(|| Some(format!("{}M", (Heap::of(observed)?.last / f64::from(1 << 20)).ceil())))
 }
 
 /// What both thresholds make of them, unless one of the findings that `explain` it is there. `None`: one does not hold, and a log that is well
@@ -101,14 +101,14 @@ pub(super) fn found(
     if let Some(id) = case.found.iter().find(|id| explain.contains(id)) {
         return Some(Verdict::explained_by(id));
     }
-    let look = case.look;
+    let observed = case.observed;
     let mut symptom = case.lasting_hits(Hits::always(Answer::Yes, case.windows().count));
     symptom.evidence = weighed.into_iter().map(|(_, line)| line).collect();
     Some(case.decide(symptom, Vec::new()).found(|draft| {
         draft.confidence = Some(Confidence::Low);
         draft.at_least = Some(Severity::Medium);
         tell(draft);
-        if let Some(heap) = Heap::of(look) {
+        if let Some(heap) = Heap::of(observed) {
             const SOURCE: &str = "import heap";
             draft.evidence.push(said(SOURCE, "heap before the first collection", Some(heap.first), Bytes));
             draft.evidence.push(said(SOURCE, "heap after the last one", Some(heap.last), Bytes));

@@ -33,7 +33,7 @@ const UNMEASURED: &str = "Programs ask for huge pages and wait while the kernel 
                           of their time that takes, nothing here measured.";
 
 fn judge(case: &Case<'_>) -> Verdict {
-    let look = case.look;
+    let observed = case.observed;
     if case.found.contains(&"compaction-storm") {
         return Verdict::explained_by("compaction-storm");
     }
@@ -52,18 +52,21 @@ fn judge(case: &Case<'_>) -> Verdict {
     }
     case.decide(symptom, mechanisms).found(|draft| {
         let windows = case.windows();
-        draft.cost.cpu_share =
-            look.system_share_of_all().mean(&hits, windows).zip(in_compaction).map(|(all, part)| all * part.min(1.0));
+        draft.cost.cpu_share = observed
+            .system_share_of_all()
+            .mean(&hits, windows)
+            .zip(in_compaction)
+            .map(|(all, part)| all * part.min(1.0));
         draft.cost.stalled_share = case.waited_for(StallKind::Compaction, &hits);
-        let times = look.rate(&signal::COMPACT_STALL).mean(&hits, windows).unwrap_or(0.0);
+        let times = observed.rate(&signal::COMPACT_STALL).mean(&hits, windows).unwrap_or(0.0);
         draft.summary = format!("{} allocations a second compacted memory first.", words::number(times));
         if let Some(held_up) = case.held_up(StallKind::Compaction, &hits) {
             let of = words::seconds(held_up);
             draft.summary.push_str(&format!(" In each second tasks were held up by it for {of} in all."));
         }
-        if !is_for_no_huge_page(look, &hits) {
+        if !is_for_no_huge_page(observed, &hits) {
             draft.other = (draft.tiers == [Tier::Counters]).then_some((RULE.title, UNMEASURED));
-            draft.summary.push_str(&who_asked(look, &hits));
+            draft.summary.push_str(&who_asked(observed, &hits));
         }
     })
 }

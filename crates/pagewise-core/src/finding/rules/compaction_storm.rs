@@ -27,7 +27,7 @@ pub(super) const RULE: Rule = Rule {
         Threshold::at_least("compactions that fail", 0.5, Fraction),
         Threshold::at_least("direct compactions in all", 100_000.0, Number),
         Threshold::at_least("of these, failed", 0.80, Fraction),
-        Threshold::at_least("pages they looked at", 50e9, Number),
+        Threshold::at_least("pages they scanned", 50e9, Number),
         Threshold::at_least("samples in compaction", 0.20, Fraction),
         Threshold::at_least("time a process compacts", 0.05, Fraction),
     ],
@@ -60,8 +60,8 @@ pub(super) const CHANGES: &[Step] = &[
         "takes page cache back from what streams through it, so that there are large blocks for what is read ahead; it changes no \
          setting and ends with Ctrl-C (pagewise guard advise says first what it would take, and from whom)",
     )
-    .when("where files stream through memory and the blocks are no huge pages", |look, hits| {
-        is_for_no_huge_page(look, hits) && is_a_stream(look, hits)
+    .when("where files stream through memory and the blocks are no huge pages", |observed, hits| {
+        is_for_no_huge_page(observed, hits) && is_a_stream(observed, hits)
     }),
     Step::set(
         "thp.defrag",
@@ -70,7 +70,7 @@ pub(super) const CHANGES: &[Step] = &[
          with UseTransparentHugePages, TCMalloc, Go, numpy) wait as before: for them, take the next step",
     )
     .from(&["always"])
-    .when("where memory that nobody asked huge pages for waits", |look, hits| helped(look, hits).others),
+    .when("where memory that nobody asked huge pages for waits", |observed, hits| helped(observed, hits).others),
     Step::set(
         "thp.defrag",
         To::First(&["defer"]),
@@ -83,19 +83,19 @@ pub(super) const CHANGES: &[Step] = &[
         "a page fault takes a huge page only if one is free, whoever asked",
     )
     .when("where page faults wait by it", by_defrag),
-    job_thp::NEVER.when("from 4.13, where faults on anonymous memory wait", |look, hits| {
-        let helped = helped(look, hits);
-        (helped.asked || helped.others) && holds_against_madvise(look)
+    job_thp::NEVER.when("from 4.13, where faults on anonymous memory wait", |observed, hits| {
+        let helped = helped(observed, hits);
+        (helped.asked || helped.others) && holds_against_madvise(observed)
     }),
     job_thp::NEVER_BEFORE_4_13
-        .when("before 4.13, where memory that nobody asked huge pages for waits", |look, hits| {
-            helped(look, hits).others && !holds_against_madvise(look)
+        .when("before 4.13, where memory that nobody asked huge pages for waits", |observed, hits| {
+            helped(observed, hits).others && !holds_against_madvise(observed)
         }),
     Step::set("thp.enabled", To::First(&["madvise"]), "only programs that ask by madvise get huge pages")
         .from(&["always"])
         .after_restart()
-        .when("where memory that nobody asked huge pages for waits, and some size follows thp.enabled", |look, hits| {
-            helped(look, hits).others && follows_global(look)
+        .when("where memory that nobody asked huge pages for waits, and some size follows thp.enabled", |observed, hits| {
+            helped(observed, hits).others && follows_global(observed)
         }),
     Step::set(
         "thp.enabled",
@@ -103,56 +103,56 @@ pub(super) const CHANGES: &[Step] = &[
         "no huge pages at all, but of sizes with a switch of their own",
     )
     .after_restart()
-    .when("where anonymous memory waits, and some size follows thp.enabled", |look, hits| {
-        let helped = helped(look, hits);
-        (helped.asked || helped.others) && follows_global(look)
+    .when("where anonymous memory waits, and some size follows thp.enabled", |observed, hits| {
+        let helped = helped(observed, hits);
+        (helped.asked || helped.others) && follows_global(observed)
     }),
     Step::set("thp.shmem_enabled", To::First(&["never"]), "shared memory gets no huge pages")
         .from(&["always", "within_size", "advise", "force"])
         .after_restart()
-        .when("where shared memory waits", |look, hits| helped(look, hits).shared),
+        .when("where shared memory waits", |observed, hits| helped(observed, hits).shared),
     Step::advice(
         "the settings were changed since, and as they are now no page fault waits for a huge page: record again to see \
          whether it is gone",
     )
-    .when("where page faults waited and wait no longer", |look, hits| {
-        !is_for_no_huge_page(look, hits) && waited(look, hits).any() && !helped(look, hits).any()
+    .when("where page faults waited and wait no longer", |observed, hits| {
+        !is_for_no_huge_page(observed, hits) && waited(observed, hits).any() && !helped(observed, hits).any()
     }),
     Step::advice(
         "see who compacts before changing anything: under these settings no page fault waits for a huge page, so it is \
          khugepaged, a program that calls MADV_COLLAPSE, or large allocations of drivers and the network (the order of \
          the stalls and the callers in the stacks tell which)",
     )
-    .when("where no page fault waited", |look, hits| !is_for_no_huge_page(look, hits) && !waited(look, hits).any()),
+    .when("where no page fault waited", |observed, hits| !is_for_no_huge_page(observed, hits) && !waited(observed, hits).any()),
     Step::advice(
         "read less ahead (block[DEVICE].read_ahead_kb): what is read ahead comes in folios as large as it is, up to 2 MiB, so that less \
          of it asks for smaller blocks",
     )
-    .when("where it is mostly for data of files", |look, hits| is_mostly_for(look, hits, Purpose::FileData)),
+    .when("where it is mostly for data of files", |observed, hits| is_mostly_for(observed, hits, Purpose::FileData)),
     Step::advice(
         "set net.core.high_order_alloc_disable=1 (5.3 and later): sockets take single pages in place of blocks of 32 KiB; with jumbo \
          frames a smaller MTU asks for smaller buffers to receive into",
     )
-    .when("where it is mostly for the network", |look, hits| is_mostly_for(look, hits, Purpose::Network)),
+    .when("where it is mostly for the network", |observed, hits| is_mostly_for(observed, hits, Purpose::Network)),
     Step::advice(
         "see what starts so many processes or threads; a kernel with CONFIG_VMAP_STACK takes single pages for their stacks",
     )
-    .when("where it is mostly for starting processes and threads", |look, hits| {
-        is_mostly_for(look, hits, Purpose::Process)
+    .when("where it is mostly for starting processes and threads", |observed, hits| {
+        is_mostly_for(observed, hits, Purpose::Process)
     }),
     Step::advice(
         "see which subsystem asks: the callers in the stacks name it. What it asks for by kvmalloc comes in single pages where no block is \
          free, so that all of this is in vain: look for a version that does not try so hard, or for what makes its buffers so large",
     )
-    .when("where it is mostly for buffers of the kernel or of devices", |look, hits| {
-        [Purpose::KernelObject, Purpose::Device].iter().any(|purpose| is_mostly_for(look, hits, *purpose))
+    .when("where it is mostly for buffers of the kernel or of devices", |observed, hits| {
+        [Purpose::KernelObject, Purpose::Device].iter().any(|purpose| is_mostly_for(observed, hits, *purpose))
     }),
     Step::advice(
         "see who asks for blocks of that size before changing anything (files that are read ahead, drivers, the network, stacks \
          of threads): settings of huge pages do not touch them",
     )
-    .when("where it is for no huge pages, and who asks is not known", |look, hits| {
-        is_for_no_huge_page(look, hits) && compacted_for(look, hits).is_none()
+    .when("where it is for no huge pages, and who asks is not known", |observed, hits| {
+        is_for_no_huge_page(observed, hits) && compacted_for(observed, hits).is_none()
     }),
 ];
 
@@ -163,25 +163,25 @@ pub(super) const WATCH_OUT: &[&str] = &[
 ];
 
 /// Memory on which faults wait for a huge page, where that is what compacts.
-fn helped(look: &Look, hits: &Hits) -> Areas {
-    if is_for_no_huge_page(look, hits) { Areas::default() } else { waits(look, hits) }
+fn helped(observed: &Observed, hits: &Hits) -> Areas {
+    if is_for_no_huge_page(observed, hits) { Areas::default() } else { waits(observed, hits) }
 }
 
 /// Whether `thp.defrag` is what makes them wait.
-fn by_defrag(look: &Look, hits: &Hits) -> bool {
-    let helped = helped(look, hits);
-    helped.asked || helped.others || (helped.shared && follows_defrag(look))
+fn by_defrag(observed: &Observed, hits: &Hits) -> bool {
+    let helped = helped(observed, hits);
+    helped.asked || helped.others || (helped.shared && follows_defrag(observed))
 }
 
 fn judge(case: &Case<'_>) -> Verdict {
-    let look = case.look;
+    let observed = case.observed;
     if let Some(verdict) = by_totals(case) {
         return verdict;
     }
-    let share = case.clause("system share of busy CPU", "stat", look.system_share());
+    let share = case.clause("system share of busy CPU", "stat", observed.system_share());
     let room = room(case);
     // Where CPUs are hardly busy the kernel may have most of very little.
-    let cores = look.cpus().map(|cpus| look.system_share_of_all().map(|share| share * cpus));
+    let cores = observed.cpus().map(|cpus| observed.system_share_of_all().map(|share| share * cpus));
     let cores = cores.map(|cores| case.clause("system time, of one core", "stat", cores));
     let clauses: Vec<&Clause> = [&share, &room].into_iter().chain(&cores).collect();
     let symptom = case.lasting(&clauses);
@@ -202,10 +202,10 @@ fn judge(case: &Case<'_>) -> Verdict {
             }
         }
         draft.evidence.extend(
-            fragmentation::huge_page_index(look)
+            fragmentation::huge_page_index(observed)
                 .map(|index| said("buddyinfo", fragmentation::INDEX, Some(index), Number)),
         );
-        let of_all = look.system_share_of_all().mean(&hits, windows);
+        let of_all = observed.system_share_of_all().mean(&hits, windows);
         draft.evidence.push(said("stat", "system share of all CPU", of_all, Fraction));
         draft.cost.cpu_share = of_all.map(|share| share * in_compaction.unwrap_or(1.0).min(1.0));
         draft.cost.stalled_share = case.waited_for(StallKind::Compaction, &hits);
@@ -213,19 +213,19 @@ fn judge(case: &Case<'_>) -> Verdict {
     })
 }
 
-/// From 3.8 the kernel counts what compaction looks at: 12 ns a page in the storm of recordings/6.18.44-fc-v657. At eight times that, and with some
+/// From 3.8 the kernel counts what compaction scans: 12 ns a page in the storm of recordings/6.18.44-fc-v657. At eight times that, and with some
 /// µs for each page that is moved, a tenth of the CPUs' system time is not reached by what is no storm, however often it was begun. `None`: it
 /// is not counted.
 fn time_it_may_take(case: &Case<'_>, system: &Track) -> Option<Clause> {
-    const LOOKED_AT: f64 = 100e-9;
+    const SCANNED: f64 = 100e-9;
     const MOVED: f64 = 5e-6;
-    let look = case.look;
-    // No compaction looks at nothing: a number that stands still was not kept.
-    look.rate(&signal::COMPACT_SCANNED).most().filter(|most| *most > 0.0)?;
-    let by_kcompactd = look.rate(&signal::COMPACT_DAEMON_SCANNED).or_zero();
-    let looked_at =
-        look.rate(&signal::COMPACT_SCANNED).with(&by_kcompactd, |all, own| Some((all - own).max(0.0) * LOOKED_AT));
-    let taken = looked_at.plus(&look.rate(&signal::MIGRATED).or_zero().map(|pages| pages * MOVED));
+    let observed = case.observed;
+    // No compaction scans nothing: a number that stands still was not kept.
+    observed.rate(&signal::COMPACT_SCANNED).most().filter(|most| *most > 0.0)?;
+    let by_kcompactd = observed.rate(&signal::COMPACT_DAEMON_SCANNED).or_zero();
+    let scanned =
+        observed.rate(&signal::COMPACT_SCANNED).with(&by_kcompactd, |all, own| Some((all - own).max(0.0) * SCANNED));
+    let taken = scanned.plus(&observed.rate(&signal::MIGRATED).or_zero().map(|pages| pages * MOVED));
     Some(case.clause(
         "time that compaction may have taken, of system time",
         "vmstat compact_*_scanned",
@@ -233,19 +233,19 @@ fn time_it_may_take(case: &Case<'_>, system: &Track) -> Option<Clause> {
     ))
 }
 
-/// Of one reading of `/proc/vmstat`. A page that is looked at takes a nanosecond at least: what is asked for is the best
+/// Of one reading of `/proc/vmstat`. A page that is scanned takes a nanosecond at least: what is asked for is the best
 /// part of a minute, most likely many.
 fn by_totals(case: &Case<'_>) -> Option<Verdict> {
-    let look = case.look;
-    let stalls = look.since_boot(&signal::COMPACT_STALL)?;
+    let observed = case.observed;
+    let stalls = observed.since_boot(&signal::COMPACT_STALL)?;
     let values = [
         ("direct compactions in all", Some(stalls)),
-        ("of these, failed", Some(look.since_boot(&signal::COMPACT_FAIL)? / stalls.max(1.0))),
-        ("pages they looked at", look.since_boot(&signal::COMPACT_SCANNED)),
+        ("of these, failed", Some(observed.since_boot(&signal::COMPACT_FAIL)? / stalls.max(1.0))),
+        ("pages they scanned", observed.since_boot(&signal::COMPACT_SCANNED)),
     ];
     case.since_boot("vmstat compact_*", values, |[stalls, failed, scanned]| {
         format!(
-            "programs compacted memory themselves {} times and looked at {} pages for it; {} of these compactions gave nothing",
+            "programs compacted memory themselves {} times and scanned {} pages for it; {} of these compactions gave nothing",
             words::number(stalls),
             words::number(scanned),
             words::percent(failed),
@@ -255,24 +255,24 @@ fn by_totals(case: &Case<'_>) -> Option<Verdict> {
 
 /// How much memory is there to be had. Without the host's size, so much that the size does not matter.
 fn room(case: &Case<'_>) -> Clause {
-    let look = case.look;
-    if look.memory().is_some() || !look.has(&signal::MEM_FREE) {
-        let source = if look.has(&signal::MEM_AVAILABLE) { "meminfo MemAvailable" } else { "meminfo MemFree" };
-        return case.clause("available memory", source, look.share_of_memory(&look.available()));
+    let observed = case.observed;
+    if observed.memory().is_some() || !observed.has(&signal::MEM_FREE) {
+        let source = if observed.has(&signal::MEM_AVAILABLE) { "meminfo MemAvailable" } else { "meminfo MemFree" };
+        return case.clause("available memory", source, observed.share_of_memory(&observed.available()));
     }
-    case.clause("free memory", "meminfo MemFree", look.level(&signal::MEM_FREE))
+    case.clause("free memory", "meminfo MemFree", observed.level(&signal::MEM_FREE))
 }
 
 /// What shows that compaction is in vain.
 fn futility(case: &Case<'_>) -> Vec<Clause> {
-    let look = case.look;
-    let scanned = look.rate(&signal::COMPACT_SCANNED).per(&look.rate(&signal::COMPACT_SUCCESS));
+    let observed = case.observed;
+    let scanned = observed.rate(&signal::COMPACT_SCANNED).per(&observed.rate(&signal::COMPACT_SUCCESS));
     vec![case.clause("pages scanned per success", "vmstat compact_*", scanned), in_vain(case, "compactions that fail")]
 }
 
 /// The part of direct compactions that fail, held against the rule's threshold of that name.
 pub(super) fn in_vain(case: &Case<'_>, name: &'static str) -> Clause {
-    let failed = case.look.rate(&signal::COMPACT_FAIL).per(&case.look.rate(&signal::COMPACT_STALL));
+    let failed = case.observed.rate(&signal::COMPACT_FAIL).per(&case.observed.rate(&signal::COMPACT_STALL));
     case.clause(name, "vmstat compact_fail / compact_stall", failed)
 }
 
@@ -292,12 +292,12 @@ fn summary(case: &Case<'_>, draft: &Draft, share: &Clause, room: &Clause, in_com
     } else {
         text.push_str(" Direct compactions ran all the while.");
     }
-    let free = case.look.available().mean(hits, windows).map(words::bytes);
+    let free = case.observed.available().mean(hits, windows).map(words::bytes);
     if let (Some(free), Some(_)) = (free, room.value(hits, windows)) {
         text.push_str(&format!(" {free} of memory could still be had."));
     }
-    if !is_for_no_huge_page(case.look, hits) {
-        text.push_str(&who_asked(case.look, hits));
+    if !is_for_no_huge_page(case.observed, hits) {
+        text.push_str(&who_asked(case.observed, hits));
     }
     text
 }
@@ -308,7 +308,7 @@ pub(in super::super) fn says_for_what(case: &Case<'_>, verdict: Verdict) -> Verd
         return verdict;
     }
     verdict.found(|draft| {
-        if !is_for_no_huge_page(case.look, &draft.hits) {
+        if !is_for_no_huge_page(case.observed, &draft.hits) {
             return;
         }
         draft.other = Some(FOR_OTHERS);
@@ -316,7 +316,7 @@ pub(in super::super) fn says_for_what(case: &Case<'_>, verdict: Verdict) -> Verd
         draft.watch.push(
             "Why large blocks are scarce is a question of its own: see fragmentation and watermark-boost.".to_owned(),
         );
-        let purposes = compacted_for(case.look, &draft.hits);
+        let purposes = compacted_for(case.observed, &draft.hits);
         if let Some((purposes, most)) = purposes.as_ref().and_then(|purposes| Some((purposes, purposes.most()?))) {
             let part = words::percent(purposes.share(most));
             draft.summary.push_str(&format!(" As far as callers tell, {part} of it is for {}.", most.words()));
@@ -325,12 +325,12 @@ pub(in super::super) fn says_for_what(case: &Case<'_>, verdict: Verdict) -> Verd
 }
 
 /// Which memory the faults that waited can have been on, where the settings of that time say it.
-pub(super) fn who_asked(look: &Look, hits: &Hits) -> String {
+pub(super) fn who_asked(observed: &Observed, hits: &Hits) -> String {
     let settings = ["thp.enabled", "thp.defrag"]
-        .map(|name| (name, look.settings.during(name, hits, &look.windows)))
+        .map(|name| (name, observed.settings.during(name, hits, &observed.windows)))
         .map(|(name, values)| (!values.is_empty()).then(|| format!("{name}={}", values.join(" and "))));
     let [Some(enabled), Some(defrag)] = settings else { return String::new() };
-    let waited = waited(look, hits);
+    let waited = waited(observed, hits);
     let says = match (waited.asked, waited.others, waited.shared) {
         (_, true, _) => "memory waits for a huge page whether its program asked for one by madvise or not",
         (true, false, true) => {

@@ -16,13 +16,13 @@ pub(super) const RULE: Rule = Rule {
         Threshold::at_least("freed by programs themselves", 0.10, Fraction),
         Threshold::at_least("99 of 100 reclaims are shorter than", 0.010, Seconds),
         Threshold::at_least("samples in direct reclaim", 0.05, Fraction),
-        Threshold::at_least("pages programs looked at for something to free", 100.0, PagesPerSecond),
-        Threshold::at_least("looked at by programs themselves", 0.10, Fraction),
+        Threshold::at_least("pages programs scanned", 100.0, PagesPerSecond),
+        Threshold::at_least("scanned by programs themselves", 0.10, Fraction),
         Threshold::at_least("allocations of a page that failed and could not wait", 1.0, Number),
         Threshold::at_least("pages freed in all", 2_500_000.0, Number),
         Threshold::at_least("of these, freed by programs themselves", 0.50, Fraction),
-        Threshold::at_least("pages looked at for something to free in all", 10_000_000.0, Number),
-        Threshold::at_least("of these, looked at by programs themselves", 0.40, Fraction),
+        Threshold::at_least("pages scanned in all", 10_000_000.0, Number),
+        Threshold::at_least("of these, scanned by programs themselves", 0.40, Fraction),
     ],
     lasts: THREE_WINDOWS,
     may_be_shorter: true,
@@ -54,36 +54,36 @@ pub(super) const RULE: Rule = Rule {
 /// What else has functions of reclaim: moving a page takes it out of its mappings, too.
 const NOT_OF_PROGRAMS: &[Family] = &[Family::Kswapd, Family::CgroupReclaim, Family::Compaction, Family::Numa];
 
-fn twice_free(look: &Look) -> Option<String> {
-    let now = look.settings.number("vm.min_free_kbytes")?;
-    let most = look.memory()? / 1024.0 * 0.02;
+fn twice_free(observed: &Observed) -> Option<String> {
+    let now = observed.settings.number("vm.min_free_kbytes")?;
+    let most = observed.memory()? / 1024.0 * 0.02;
     let to = (now * 2.0).min(most);
     (to >= now * 1.1).then(|| format!("{to:.0}"))
 }
 
-/// sar counts the pages that were looked at, not how often a program had to; and of the kernel's own counters somebody may have listed these alone.
+/// sar counts the pages that were scanned, not how often a program had to; and of the kernel's own counters somebody may have listed these alone.
 fn by_listing(case: &Case<'_>) -> Verdict {
-    let look = case.look;
-    if let Some(failed) = look.growth(&signal::FAILED_ATOMIC).filter(|_| !look.has(&signal::SCAN_DIRECT)) {
+    let observed = case.observed;
+    if let Some(failed) = observed.growth(&signal::FAILED_ATOMIC).filter(|_| !observed.has(&signal::SCAN_DIRECT)) {
         return by_failures(case, failed);
     }
     let windows = case.windows();
-    let looked = case.rate("pages programs looked at for something to free", &signal::SCAN_DIRECT);
-    let symptom = case.lasting(&[&looked]);
+    let scanned = case.rate("pages programs scanned", &signal::SCAN_DIRECT);
+    let symptom = case.lasting(&[&scanned]);
     let hits = symptom.hits.clone();
-    let direct = look.rate(&signal::SCAN_DIRECT);
-    let part = direct.share_of(&direct.plus(&look.rate(&signal::SCAN_KSWAPD)));
-    let part = case.clause("looked at by programs themselves", &look.source_of(&signal::SCAN_DIRECT), part);
+    let direct = observed.rate(&signal::SCAN_DIRECT);
+    let part = direct.share_of(&direct.plus(&observed.rate(&signal::SCAN_KSWAPD)));
+    let part = case.clause("scanned by programs themselves", &observed.source_of(&signal::SCAN_DIRECT), part);
     let counters = case.counters(&[&part], &hits);
     let stacks = case.stacks("samples in direct reclaim", Family::Reclaim, NOT_OF_PROGRAMS, &hits);
     let in_reclaim = stacks.share;
     case.decide(symptom, vec![counters, stacks]).found(|draft| {
         draft.cost.cpu_share = in_reclaim;
-        draft.cost.stalled_share = look.rate(&signal::PSI_MEMORY_SOME).mean(&hits, windows);
-        draft.missing.push(look.missing(&signal::ALLOCSTALL));
+        draft.cost.stalled_share = observed.rate(&signal::PSI_MEMORY_SOME).mean(&hits, windows);
+        draft.missing.push(observed.missing(&signal::ALLOCSTALL));
         draft.summary = format!(
-            "Programs looked at {} pages a second for something to free: {} of all that was looked at.",
-            words::number(looked.value(&hits, windows).unwrap_or(0.0)),
+            "Programs scanned {} pages a second themselves: {} of all that were scanned.",
+            words::number(scanned.value(&hits, windows).unwrap_or(0.0)),
             part.value(&hits, windows).map_or_else(|| "a part".to_owned(), words::percent),
         );
     })
@@ -96,7 +96,7 @@ fn by_failures(case: &Case<'_>, failed: f64) -> Verdict {
     let (fails, line) = case.whole(NAME, "import failed_atomic", Some(failed));
     let mut symptom = case.lasting_hits(Hits::always(fails, case.windows().count));
     symptom.evidence = vec![line];
-    symptom.hits.missing.push(case.look.missing(&signal::ALLOCSTALL));
+    symptom.hits.missing.push(case.observed.missing(&signal::ALLOCSTALL));
     case.decide(symptom, Vec::new()).found(|draft| {
         draft.confidence = Some(Confidence::Low);
         draft.summary = format!(
@@ -104,7 +104,7 @@ fn by_failures(case: &Case<'_>, failed: f64) -> Verdict {
              and there every other allocation has to free memory first.",
             if failed == 1.0 { "An allocation".to_owned() } else { format!("{} allocations", words::number(failed)) },
         );
-        if let Some((text, line)) = super::room::for_contiguous_blocks(case.look) {
+        if let Some((text, line)) = super::room::for_contiguous_blocks(case.observed) {
             draft.evidence.push(line);
             draft.summary.push_str(&text);
         }
@@ -113,20 +113,20 @@ fn by_failures(case: &Case<'_>, failed: f64) -> Verdict {
 
 /// Of one reading of `/proc/vmstat`.
 fn by_totals(case: &Case<'_>) -> Option<Verdict> {
-    let look = case.look;
-    let both = |direct, kswapd| Some((look.since_boot(direct)?, look.since_boot(kswapd)?));
-    let size = |pages: f64| words::bytes(pages * look.page_size);
+    let observed = case.observed;
+    let both = |direct, kswapd| Some((observed.since_boot(direct)?, observed.since_boot(kswapd)?));
+    let size = |pages: f64| words::bytes(pages * observed.page_size);
     let Some((direct, kswapd)) = both(&signal::STEAL_DIRECT, &signal::STEAL_KSWAPD) else {
-        // Before 3.4 it is not counted who freed what (`pgsteal_normal`), and who looked at what is.
+        // Before 3.4 it is not counted who freed what (`pgsteal_normal`), and who scanned what is.
         let (direct, kswapd) = both(&signal::SCAN_DIRECT, &signal::SCAN_KSWAPD)?;
         let all = direct + kswapd;
         let values = [
-            ("pages looked at for something to free in all", Some(all)),
-            ("of these, looked at by programs themselves", Some(direct / all.max(1.0))),
+            ("pages scanned in all", Some(all)),
+            ("of these, scanned by programs themselves", Some(direct / all.max(1.0))),
         ];
         return case.since_boot("vmstat pgscan_direct, pgscan_kswapd", values, |[all, part]| {
             format!(
-                "programs themselves looked at {} of the {} that were looked at for something to free, and waited for it",
+                "programs themselves scanned {} of the {} pages that were scanned in all, and waited for it",
                 words::percent(part),
                 size(all)
             )
@@ -155,23 +155,23 @@ fn more_by_compaction(case: &Case<'_>, hits: &Hits) -> Option<String> {
 }
 
 fn judge(case: &Case<'_>) -> Verdict {
-    let look = case.look;
+    let observed = case.observed;
     let windows = case.windows();
     if let Some(verdict) = by_totals(case) {
         return verdict;
     }
-    let is_of_pages = look.is_known(&signal::SCAN_DIRECT) || !look.has(&signal::STEAL_DIRECT);
+    let is_of_pages = observed.is_known(&signal::SCAN_DIRECT) || !observed.has(&signal::STEAL_DIRECT);
     // Of a listing beside which /proc was read for a part of the time, the listing knows more.
-    let known = |signal| look.rate(signal).values().iter().flatten().count();
-    let is_listed = !look.has(&signal::ALLOCSTALL) || known(&signal::SCAN_DIRECT) > known(&signal::ALLOCSTALL);
-    if look.is_import && is_listed && is_of_pages {
+    let known = |signal| observed.rate(signal).values().iter().flatten().count();
+    let is_listed = !observed.has(&signal::ALLOCSTALL) || known(&signal::SCAN_DIRECT) > known(&signal::ALLOCSTALL);
+    if observed.is_import && is_listed && is_of_pages {
         return by_listing(case);
     }
     let often = case.rate("allocations that had to reclaim", &signal::ALLOCSTALL);
     let symptom = case.lasting(&[&often]);
     let hits = symptom.hits.clone();
-    let direct = look.rate(&signal::STEAL_DIRECT);
-    let part = direct.share_of(&direct.plus(&look.rate(&signal::STEAL_KSWAPD)));
+    let direct = observed.rate(&signal::STEAL_DIRECT);
+    let part = direct.share_of(&direct.plus(&observed.rate(&signal::STEAL_KSWAPD)));
     let part = case.clause("freed by programs themselves", "vmstat pgsteal_direct", part);
     let counters = case.counters(&[&part], &hits);
     let stacks = case.stacks("samples in direct reclaim", Family::Reclaim, NOT_OF_PROGRAMS, &hits);
@@ -190,7 +190,7 @@ fn judge(case: &Case<'_>) -> Verdict {
             words::number(often.value(&hits, windows).unwrap_or(0.0)),
             part.value(&hits, windows).map_or_else(|| "a part".to_owned(), words::percent),
         );
-        if let Some(share) = look.rate(&signal::PSI_MEMORY_SOME).mean(&hits, windows) {
+        if let Some(share) = observed.rate(&signal::PSI_MEMORY_SOME).mean(&hits, windows) {
             draft.summary.push_str(&format!(" Some task waited for memory {} of the time.", words::percent(share)));
         }
         if let Some(other) = more_by_compaction(case, &hits) {

@@ -32,40 +32,40 @@ pub(super) const RULE: Rule = Rule {
     changes: &[
         Step::set(
             "vm.dirty_background",
-            To::Worked(|look| one_second(look).map(mebibytes), "what the disk wrote in a second"),
+            To::Worked(|observed| one_second(observed).map(mebibytes), "what the disk wrote in a second"),
             "writing begins earlier, so that less piles up",
         )
-        .when("where writing begins later than that", |look, _| {
-            !is_by_another_limit(look) && one_second(look).zip(background(look)).is_some_and(|(to, now)| to < now * SHOWS)
+        .when("where writing begins later than that", |observed, _| {
+            !is_by_another_limit(observed) && one_second(observed).zip(background(observed)).is_some_and(|(to, now)| to < now * SHOWS)
         }),
         Step::set(
             "vm.dirty",
-            To::Worked(|look| eight_seconds(look).map(mebibytes), "what the disk wrote in eight seconds"),
+            To::Worked(|observed| eight_seconds(observed).map(mebibytes), "what the disk wrote in eight seconds"),
             "no more is let in than the disk writes in some seconds",
         )
-        .when("where more is let in", |look, _| {
-            !is_by_another_limit(look) && eight_seconds(look).zip(limit(look)).is_some_and(|(to, now)| to < now * SHOWS)
+        .when("where more is let in", |observed, _| {
+            !is_by_another_limit(observed) && eight_seconds(observed).zip(limit(observed)).is_some_and(|(to, now)| to < now * SHOWS)
         }),
         Step::set(
             "vm.dirty",
             To::Worked(
-                |look| eight_seconds(look).map(mebibytes),
+                |observed| eight_seconds(observed).map(mebibytes),
                 "what the disk wrote in eight seconds, at most a fifth of memory",
             ),
             "the disk always has something to write: the limit is less than it writes in a second",
         )
-        .when("where less is let in than the disk writes in a second", |look, _| {
-            !is_by_another_limit(look) && is_too_low(look)
+        .when("where less is let in than the disk writes in a second", |observed, _| {
+            !is_by_another_limit(observed) && is_too_low(observed)
         }),
         Step::advice(
             "give the group of the writer more memory (memory.max, memory.high): how much dirty data it may have is vm.dirty_ratio of what it may \
              still use, or as much less as vm.dirty_bytes is of all memory",
         )
-        .when("with version 2 of control groups, where the host is far below its limits", |look, hits| {
-            is_by_another_limit(look) && groups::have_v2(look, hits)
+        .when("with version 2 of control groups, where the host is far below its limits", |observed, hits| {
+            is_by_another_limit(observed) && groups::have_v2(observed, hits)
         }),
         Step::advice("see what it writes to: cat /sys/class/bdi/*/max_ratio; FUSE has 1, and may have strict_limit")
-            .when("where the host is far below its limits", |look, _| is_by_another_limit(look)),
+            .when("where the host is far below its limits", |observed, _| is_by_another_limit(observed)),
         Step::advice("write less at once, or to a faster disk"),
     ],
     counterindications: &[
@@ -99,26 +99,26 @@ const FAR_BELOW: f64 = 0.5;
 
 /// Dirty pages, of where writers are held back: they run freely up to half-way between both limits (`dirty_freerun_ceiling`), and from there
 /// on they are slowed so that the limit itself is never met. A rule that waits for it sees no throttling at all.
-fn fullness(look: &Look) -> Track {
+fn fullness(observed: &Observed) -> Track {
     let held_from =
-        look.level(&signal::DIRTY_THRESHOLD).plus(&look.level(&signal::DIRTY_BACKGROUND)).map(|sum| sum / 2.0);
-    waiting(look).share_of(&held_from)
+        observed.level(&signal::DIRTY_THRESHOLD).plus(&observed.level(&signal::DIRTY_BACKGROUND)).map(|sum| sum / 2.0);
+    waiting(observed).share_of(&held_from)
 }
 
 /// Pages that are dirty or under way to the disk.
-fn waiting(look: &Look) -> Track {
-    look.level(&signal::DIRTY).plus(&look.level(&signal::WRITEBACK))
+fn waiting(observed: &Observed) -> Track {
+    observed.level(&signal::DIRTY).plus(&observed.level(&signal::WRITEBACK))
 }
 
 /// Whether somebody else than the host as a whole holds writers back (`balance_dirty_pages` with `mdtc_stor`, `bdi->max_ratio` and
 /// `BDI_CAP_STRICTLIMIT`, `mm/page-writeback.c`, 6.12).
-fn is_by_another_limit(look: &Look) -> bool {
-    fullness(look).most().is_some_and(|most| most < FAR_BELOW)
+fn is_by_another_limit(observed: &Observed) -> bool {
+    fullness(observed).most().is_some_and(|most| most < FAR_BELOW)
 }
 
 /// Bytes written per second where it is held back.
-fn disk(look: &Look) -> Option<f64> {
-    let most = look.rate(&signal::PAGE_OUT).most()?;
+fn disk(observed: &Observed) -> Option<f64> {
+    let most = observed.rate(&signal::PAGE_OUT).most()?;
     (most >= 8.0 * MIB).then_some(most)
 }
 
@@ -129,17 +129,17 @@ const SHOWS: f64 = 0.8;
 
 /// What the disk writes in that time, in bytes: from 16 MiB to 16 GiB, and a fifth of memory at most, which is what the
 /// kernel itself allows where nothing is set (`vm_dirty_ratio` of `mm/page-writeback.c`, 6.12).
-fn written_in(look: &Look, seconds: f64) -> Option<f64> {
-    let most = look.memory().map_or(16_384.0 * MIB, |memory| (memory / 5.0).min(16_384.0 * MIB));
-    Some((disk(look)? * seconds).clamp(16.0 * MIB, most.max(16.0 * MIB)))
+fn written_in(observed: &Observed, seconds: f64) -> Option<f64> {
+    let most = observed.memory().map_or(16_384.0 * MIB, |memory| (memory / 5.0).min(16_384.0 * MIB));
+    Some((disk(observed)? * seconds).clamp(16.0 * MIB, most.max(16.0 * MIB)))
 }
 
-fn one_second(look: &Look) -> Option<f64> {
-    written_in(look, 1.0)
+fn one_second(observed: &Observed) -> Option<f64> {
+    written_in(observed, 1.0)
 }
 
-fn eight_seconds(look: &Look) -> Option<f64> {
-    written_in(look, 8.0)
+fn eight_seconds(observed: &Observed) -> Option<f64> {
+    written_in(observed, 8.0)
 }
 
 fn mebibytes(bytes: f64) -> String {
@@ -147,19 +147,19 @@ fn mebibytes(bytes: f64) -> String {
 }
 
 /// Bytes from which on writing begins, as the kernel counts it. It follows from free memory, and so it moves.
-fn background(look: &Look) -> Option<f64> {
-    look.level(&signal::DIRTY_BACKGROUND).mean_of_all(&look.windows).map(|pages| pages * look.page_size)
+fn background(observed: &Observed) -> Option<f64> {
+    observed.level(&signal::DIRTY_BACKGROUND).mean_of_all(&observed.windows).map(|pages| pages * observed.page_size)
 }
 
 /// Bytes that are never exceeded.
-fn limit(look: &Look) -> Option<f64> {
-    look.level(&signal::DIRTY_THRESHOLD).mean_of_all(&look.windows).map(|pages| pages * look.page_size)
+fn limit(observed: &Observed) -> Option<f64> {
+    observed.level(&signal::DIRTY_THRESHOLD).mean_of_all(&observed.windows).map(|pages| pages * observed.page_size)
 }
 
 /// Whether less is let in than the disk writes in a second. The kernel holds writing in the background to half of the limit
 /// (`domain_dirty_limits`), so raising where it begins would change nothing then.
-fn is_too_low(look: &Look) -> bool {
-    one_second(look).zip(limit(look)).is_some_and(|(to, now)| now < to)
+fn is_too_low(observed: &Observed) -> bool {
+    one_second(observed).zip(limit(observed)).is_some_and(|(to, now)| now < to)
 }
 
 /// From which part of the memory that may be dirty on writers are held back where nobody set the limits (`mm/page-writeback.c`): since 2.6.36 half-way between
@@ -176,18 +176,18 @@ fn held_from_by_default(release: Option<(u32, u32, u32)>) -> f64 {
 /// Other tools print how much is dirty, and not the limits. What may be dirty is free memory and the page cache (`global_dirtyable_memory`). `None`: they do
 /// not print it, or it is not so.
 fn by_default_limits(case: &Case<'_>) -> Option<Verdict> {
-    let look = case.look;
-    let are_known = look.has(&signal::DIRTY_THRESHOLD) || look.settings.value("vm.dirty").is_some();
+    let observed = case.observed;
+    let are_known = observed.has(&signal::DIRTY_THRESHOLD) || observed.settings.value("vm.dirty").is_some();
     // One reading may be a moment in which somebody writes hard.
-    if !look.is_import || are_known || look.ticks < FEWEST_ROWS || !look.has(&signal::DIRTY_MEMORY) {
+    if !observed.is_import || are_known || observed.ticks < FEWEST_ROWS || !observed.has(&signal::DIRTY_MEMORY) {
         return None;
     }
-    let part = held_from_by_default(look.settings.release());
-    let dirty = look.level(&signal::DIRTY_MEMORY).plus(&look.level(&signal::WRITEBACK_MEMORY).or_zero());
-    let shared = look.level(&signal::SHMEM).or_zero();
-    let may_be = look
+    let part = held_from_by_default(observed.settings.release());
+    let dirty = observed.level(&signal::DIRTY_MEMORY).plus(&observed.level(&signal::WRITEBACK_MEMORY).or_zero());
+    let shared = observed.level(&signal::SHMEM).or_zero();
+    let may_be = observed
         .level(&signal::MEM_FREE)
-        .plus(&look.level(&signal::PAGE_CACHE))
+        .plus(&observed.level(&signal::PAGE_CACHE))
         .with(&shared, |all, shared| Some(all - shared));
     let held_from = may_be.map(|bytes| bytes * part);
     let full = case.clause(
@@ -203,7 +203,7 @@ fn by_default_limits(case: &Case<'_>) -> Option<Verdict> {
     let windows = case.windows();
     case.where_it_holds(symptom, |draft| {
         draft.confidence = Some(Confidence::Low);
-        draft.missing.push(look.missing(&signal::DIRTY_THRESHOLD));
+        draft.missing.push(observed.missing(&signal::DIRTY_THRESHOLD));
         draft.summary = format!(
             "{} waited to be written, {} of what may be: from {} on writers are held back, if the limits are the kernel's own.",
             words::bytes(dirty.mean(&hits, windows).unwrap_or(0.0)),
@@ -217,12 +217,12 @@ fn judge(case: &Case<'_>) -> Verdict {
     if let Some(verdict) = by_default_limits(case) {
         return verdict;
     }
-    let look = case.look;
+    let observed = case.observed;
     let windows = case.windows();
     let full = case.clause(
         "dirty pages, of where writers are held back",
         "vmstat nr_dirty, nr_dirty_threshold, nr_dirty_background_threshold",
-        fullness(look),
+        fullness(observed),
     );
     // How full it is is seen once a second only; how long writers were held up is measured.
     let always = Hits::always(Answer::Yes, windows.count);
@@ -239,19 +239,19 @@ fn judge(case: &Case<'_>) -> Verdict {
     let stalls = case.stalls("time a writer is held back", StallKind::DirtyBalance, &hits);
     case.decide(symptom, vec![counters, stacks, stalls]).found(|draft| {
         draft.cost.stalled_share = io.value(&hits, windows);
-        let written = look.rate(&signal::PAGE_OUT).mean(&hits, windows);
+        let written = observed.rate(&signal::PAGE_OUT).mean(&hits, windows);
         draft.summary = format!(
             "{} waited to be written, {} of where writers are held back, while the disk wrote {} a second.",
-            words::bytes(waiting(look).mean(&hits, windows).unwrap_or(0.0) * look.page_size),
+            words::bytes(waiting(observed).mean(&hits, windows).unwrap_or(0.0) * observed.page_size),
             full.value(&hits, windows).map_or_else(|| "most".to_owned(), words::percent),
             words::bytes(written.unwrap_or(0.0)),
         );
-        if is_by_another_limit(look) {
+        if is_by_another_limit(observed) {
             draft.other = Some(BY_ANOTHER_LIMIT);
             return;
         }
-        if let (Some(limit), Some(disk)) = (limit(look), disk(look)) {
-            let said = if is_too_low(look) {
+        if let (Some(limit), Some(disk)) = (limit(observed), disk(observed)) {
+            let said = if is_too_low(observed) {
                 "less than the disk writes in a second, so writers sleep although it could take more".to_owned()
             } else {
                 format!("as much as the disk writes in {}", words::seconds(limit / disk))

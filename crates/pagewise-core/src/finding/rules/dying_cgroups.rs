@@ -3,7 +3,7 @@
 //! A page of file data or of tmpfs that a group touched first stays its own, whoever uses it now; the group cannot go before its last
 //! page does. Each that waits keeps memory for each CPU and caches of its own, and reclaim and statistics walk over all of them.
 
-use super::super::look::label;
+use super::super::observed::label;
 use super::super::rule::Step;
 use super::prelude::*;
 
@@ -11,7 +11,7 @@ pub(super) const RULE: Rule = Rule {
     id: "dying-cgroups",
     title: "Removed control groups pile up",
     meaning: "Control groups were removed, but pages they touched first still belong to them: the kernel keeps each until the last of \
-              its pages is reclaimed. They hold memory for each CPU, and every look at groups has to pass them.",
+              its pages is reclaimed. They hold memory for each CPU, and every walk over groups has to pass them.",
     thresholds: &[
         Threshold::at_least("removed groups that are kept", 2_000.0, Number),
         Threshold::at_least("removed groups that are kept, for each that lives", 2.0, Number),
@@ -38,7 +38,7 @@ pub(super) const RULE: Rule = Rule {
              or memory.force_empty with version 1",
         ),
         Step::advice("count the folders to be sure: find /sys/fs/cgroup/memory -type d | wc -l is how many live")
-            .when("with version 1 of control groups", |look, _| look.last(&signal::CGROUPS_DYING).is_none()),
+            .when("with version 1 of control groups", |observed, _| observed.last(&signal::CGROUPS_DYING).is_none()),
     ],
     counterindications: &[
         "Dropping caches (vm.drop_caches) lets many of them go at once and shows that it is this; it is no cure, and what is dropped has \
@@ -53,19 +53,19 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn judge(case: &Case<'_>) -> Verdict {
-    let look = case.look;
-    let dying = look.level(&signal::CGROUPS_DYING);
+    let observed = case.observed;
+    let dying = observed.level(&signal::CGROUPS_DYING);
     if let Some(verdict) = by_caches(case) {
         return verdict;
     }
-    if !look.has(&signal::CGROUPS_DYING) && !of_v1(look).is_empty() {
+    if !observed.has(&signal::CGROUPS_DYING) && !of_v1(observed).is_empty() {
         return match by_controllers(case) {
             // Fewer groups are as costly where somebody reads the statistics of all of them again and again, and a profile shows that.
-            Verdict::NotFound(_) if walks_over_all(case) => unknown(look),
+            Verdict::NotFound(_) if walks_over_all(case) => unknown(observed),
             verdict => verdict,
         };
     }
-    let living = look.level(&signal::CGROUPS_LIVING);
+    let living = observed.level(&signal::CGROUPS_LIVING);
     let many = case.clause("removed groups that are kept", "cgroup.stat nr_dying_descendants", dying.clone());
     let most = case.clause(
         "removed groups that are kept, for each that lives",
@@ -90,12 +90,12 @@ fn judge(case: &Case<'_>) -> Verdict {
 /// removed: a table of caches then has a million descriptors where a host has some hundred. `None`: it has not, or groups are counted.
 fn by_caches(case: &Case<'_>) -> Option<Verdict> {
     const SOURCE: &str = "import slab_cache";
-    let look = case.look;
-    if look.has(&signal::CGROUPS_DYING) {
+    let observed = case.observed;
+    if observed.has(&signal::CGROUPS_DYING) {
         return None;
     }
     let is_descriptors = |(labels, _): &(&str, Track)| label(labels, "cache") == Some("kmem_cache");
-    let (_, held) = look.each_level(&signal::SLAB_CACHES).into_iter().find(is_descriptors)?;
+    let (_, held) = observed.each_level(&signal::SLAB_CACHES).into_iter().find(is_descriptors)?;
     let many = case.clause("memory of descriptors of object caches", SOURCE, held);
     let symptom = case.lasting(&[&many]);
     let hits = symptom.hits.clone();
@@ -106,15 +106,15 @@ fn by_caches(case: &Case<'_>) -> Option<Verdict> {
             "Descriptors of object caches alone take {held}: on kernels before 5.9 each control group has caches of its own, and many \
              thousand groups live or were removed and are still kept."
         );
-        draft.missing.push(look.missing(&signal::CGROUPS_DYING));
+        draft.missing.push(observed.missing(&signal::CGROUPS_DYING));
     })
 }
 
 /// Controllers of version 1 and how many groups each has, living or not.
-fn of_v1(look: &Look) -> Vec<(&str, Track)> {
-    let all = look.each_level(&signal::CGROUPS_OF_CONTROLLER);
+fn of_v1(observed: &Observed) -> Vec<(&str, Track)> {
+    let all = observed.each_level(&signal::CGROUPS_OF_CONTROLLER);
     all.into_iter()
-        .filter_map(|(labels, track)| Some((super::super::look::label(labels, "controller")?, track)))
+        .filter_map(|(labels, track)| Some((super::super::observed::label(labels, "controller")?, track)))
         .collect()
 }
 
@@ -126,9 +126,9 @@ fn walks_over_all(case: &Case<'_>) -> bool {
 }
 
 /// Not decided: how many died is not known.
-fn unknown(look: &Look) -> Verdict {
+fn unknown(observed: &Observed) -> Verdict {
     Verdict::NotDecided {
-        missing: vec![look.missing(&signal::CGROUPS_DYING)],
+        missing: vec![observed.missing(&signal::CGROUPS_DYING)],
         needs_seconds: None,
         evidence: Vec::new(),
     }
@@ -137,10 +137,10 @@ fn unknown(look: &Look) -> Verdict {
 /// Version 1 does not tell who died. But groups are mostly made in all hierarchies at once, and only those of memory are kept: many
 /// more there than in any other are those that died.
 fn by_controllers(case: &Case<'_>) -> Verdict {
-    let look = case.look;
-    let all = of_v1(look);
+    let observed = case.observed;
+    let all = of_v1(observed);
     let Some((_, memory)) = all.iter().find(|(controller, _)| *controller == "memory") else {
-        return unknown(look);
+        return unknown(observed);
     };
     let none = Track::constant(0.0, case.windows().count);
     let others = all.iter().filter(|(controller, _)| *controller != "memory");
@@ -168,10 +168,10 @@ fn by_controllers(case: &Case<'_>) -> Verdict {
 
 /// What they hold, as far as it is told from what others hold: memory for each CPU is mostly theirs where there is much of it.
 fn costs(case: &Case<'_>, draft: &mut Draft) {
-    let look = case.look;
+    let observed = case.observed;
     let mean = |track: Track| track.mean(&draft.hits, case.windows());
-    let percpu = mean(look.share_of_memory(&look.level(&signal::PERCPU)));
-    let slab = mean(look.share_of_memory(&look.level(&signal::SLAB_UNRECLAIMABLE)));
+    let percpu = mean(observed.share_of_memory(&observed.level(&signal::PERCPU)));
+    let slab = mean(observed.share_of_memory(&observed.level(&signal::SLAB_UNRECLAIMABLE)));
     let (much, line) = case.whole("memory kept for each CPU", "meminfo Percpu", percpu);
     draft.evidence.push(line);
     draft.evidence.push(said("meminfo SUnreclaim", "unreclaimable slab", slab, Fraction));

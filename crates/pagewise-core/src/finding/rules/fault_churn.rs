@@ -37,15 +37,15 @@ pub(super) const RULE: Rule = Rule {
             "see first whether the memory is given back: grep -E '^pgfault|^pgfree' /proc/vmstat and grep AnonPages /proc/meminfo, twice, \
              ten seconds apart (sar -B and -r have the same). Where pgfree grows as pgfault does and AnonPages does not, it is",
         )
-        .when("where it was not counted", |look, _| !is_counted(look)),
+        .when("where it was not counted", |observed, _| !is_counted(observed)),
         Step::advice(
             "let the allocator keep what it frees for longer before madvise gives it back: jemalloc dirty_decay_ms and \
              muzzy_decay_ms (-1: for good), Go GODEBUG=madvdontneed=0, a JVM -Xms as large as -Xmx with AlwaysPreTouch \
              (G1PeriodicGCInterval=0, where it was set)",
         )
         .after_restart()
-        .when("where madvise gives it back, or it was not seen what does", |look, hits| {
-            Backs::of(look, hits).is_none_or(|backs| backs.most() == Way::Madvise)
+        .when("where madvise gives it back, or it was not seen what does", |observed, hits| {
+            Backs::of(observed, hits).is_none_or(|backs| backs.most() == Way::Madvise)
         }),
         Step::advice(
             "let malloc keep what it frees: glibc MALLOC_TRIM_THRESHOLD_ and MALLOC_TOP_PAD_ (or M_TRIM_THRESHOLD and \
@@ -53,8 +53,8 @@ pub(super) const RULE: Rule = Rule {
              allocate buffers once instead of anew for each request",
         )
         .after_restart()
-        .when("where munmap, brk or mremap gives it back, or it was not seen what does", |look, hits| {
-            Backs::of(look, hits).is_none_or(|backs| backs.most() == Way::Unmap)
+        .when("where munmap, brk or mremap gives it back, or it was not seen what does", |observed, hits| {
+            Backs::of(observed, hits).is_none_or(|backs| backs.most() == Way::Unmap)
         }),
         Step::set(
             "mthp[64k].enabled",
@@ -62,9 +62,9 @@ pub(super) const RULE: Rule = Rule {
             "a fault takes up to 16 pages at once; memory that is touched here and there only becomes larger by it",
         )
         .after_restart()
-        .when("where memory that nobody asked huge pages for has no 64 KiB", |look, _| {
-            let switch = look.settings.value("mthp[64k].enabled");
-            let by_global = look.settings.value("thp.enabled") == Some("always");
+        .when("where memory that nobody asked huge pages for has no 64 KiB", |observed, _| {
+            let switch = observed.settings.value("mthp[64k].enabled");
+            let by_global = observed.settings.value("thp.enabled") == Some("always");
             switch != Some("always") && !(switch == Some("inherit") && by_global)
         }),
         Step::set(
@@ -75,12 +75,12 @@ pub(super) const RULE: Rule = Rule {
         )
         .from(&["never"])
         .after_restart()
-        .when("where no memory has them", |look, _| !is_on(look, "mthp[2048k].enabled")),
+        .when("where no memory has them", |observed, _| !is_on(observed, "mthp[2048k].enabled")),
         Step::advice(
             "see which calls give the memory back before changing anything: pagewise record --stacks 99, or perf trace -s \
              of the process for a few seconds (munmap, madvise, brk)",
         )
-        .when("where it was not seen", |look, hits| Backs::of(look, hits).is_none()),
+        .when("where it was not seen", |observed, hits| Backs::of(observed, hits).is_none()),
     ],
     counterindications: &[
         "What an allocator keeps the rest of the host cannot have: watch its resident memory, and memory.max of its control group.",
@@ -104,10 +104,10 @@ const TOUCHED: (&str, &str) = (
 );
 
 /// Whether anything tells if what is touched is given back.
-fn is_counted(look: &Look) -> bool {
+fn is_counted(observed: &Observed) -> bool {
     let is_known = |track: Track| track.most().is_some();
-    is_known(look.rate(&signal::FAULTS))
-        && (is_known(look.level(&signal::ANON_PAGES)) || is_known(look.rate(&signal::FREED)))
+    is_known(observed.rate(&signal::FAULTS))
+        && (is_known(observed.level(&signal::ANON_PAGES)) || is_known(observed.rate(&signal::FREED)))
 }
 
 /// What makes page faults something else: huge pages, reclaim, the kernel's own threads, and processes that start and end, which touch
@@ -163,12 +163,12 @@ struct Backs {
 }
 
 impl Backs {
-    /// `None`: nobody looked, callers are not known, or there are too few.
-    fn of(look: &Look, hits: &Hits) -> Option<Backs> {
-        let profile = look.profile.as_ref().filter(|profile| !profile.is_flat())?;
+    /// `None`: not recorded, callers are not known, or there are too few.
+    fn of(observed: &Observed, hits: &Hits) -> Option<Backs> {
+        let profile = observed.profile.as_ref().filter(|profile| !profile.is_flat())?;
         let count = |more: &[Family]| {
             let not: Vec<Family> = NOT_BUT_LIFETIME.iter().chain(more).copied().collect();
-            profile.counts(Family::GiveBack, &not, hits, &look.windows).family
+            profile.counts(Family::GiveBack, &not, hits, &observed.windows).family
         };
         let (all, living) = (count(&[]), count(&[Family::Lifetime]));
         let madvise = living.saturating_sub(count(&[Family::Lifetime, Family::Dontneed]));
@@ -205,23 +205,23 @@ fn family(profile: &ProfileSeen) -> Family {
 }
 
 /// Bytes a second that were touched for the first time, if each fault took one page.
-fn touched(look: &Look) -> Track {
-    let page = look.page_size;
-    look.rate(&signal::FAULTS).map(|faults| faults * page)
+fn touched(observed: &Observed) -> Track {
+    let page = observed.page_size;
+    observed.rate(&signal::FAULTS).map(|faults| faults * page)
 }
 
 /// Bytes a second by which anonymous memory grew. A mean lies in the middle of its window; where there are too few windows to compare,
 /// from the first sample to the last.
-fn growth(look: &Look) -> Track {
-    let level = look.level(&signal::ANON_PAGES);
+fn growth(observed: &Observed) -> Track {
+    let level = observed.level(&signal::ANON_PAGES);
     let means = level.values();
     if means.len() < 3 {
-        return match look.slope(&signal::ANON_PAGES) {
-            Some(slope) => Track::constant(slope.max(0.0), look.windows.count),
-            None => Track::unknown(look.windows.count, look.missing(&signal::ANON_PAGES)),
+        return match observed.slope(&signal::ANON_PAGES) {
+            Some(slope) => Track::constant(slope.max(0.0), observed.windows.count),
+            None => Track::unknown(observed.windows.count, observed.missing(&signal::ANON_PAGES)),
         };
     }
-    let middle = |window: usize| (look.windows.from(window) as f64 + look.windows.to(window) as f64) * 0.5e-9;
+    let middle = |window: usize| (observed.windows.from(window) as f64 + observed.windows.to(window) as f64) * 0.5e-9;
     let grown = |window: usize| {
         let (a, b) = (window.saturating_sub(1), (window + 1).min(means.len() - 1));
         let seconds = middle(b) - middle(a);
@@ -230,7 +230,7 @@ fn growth(look: &Look) -> Track {
     Track::new((0..means.len()).map(grown).collect(), level.missing().first().cloned())
 }
 
-/// What of a look shows churn or its absence, beside the mechanism.
+/// What of a recording shows churn or its absence, beside the mechanism.
 struct Symptom {
     system: Clause,
     cores: Option<Clause>,
@@ -242,25 +242,25 @@ struct Symptom {
 
 impl Symptom {
     fn of(case: &Case<'_>) -> Symptom {
-        let look = case.look;
-        let faults = look.rate(&signal::FAULTS);
-        let freed = look.rate(&signal::FREED).per(&faults);
+        let observed = case.observed;
+        let faults = observed.rate(&signal::FAULTS);
+        let freed = observed.rate(&signal::FREED).per(&faults);
         Symptom {
-            system: case.clause("system share of busy CPU", "stat", look.system_share()),
-            cores: look.cpus().map(|cpus| {
-                let cores = look.system_share_of_all().map(|share| share * cpus);
+            system: case.clause("system share of busy CPU", "stat", observed.system_share()),
+            cores: observed.cpus().map(|cpus| {
+                let cores = observed.system_share_of_all().map(|share| share * cpus);
                 case.clause("system time, of one core", "stat", cores)
             }),
             stays: case.clause(
                 "of the memory that is touched, what stays",
                 "meminfo AnonPages, vmstat pgfault",
-                growth(look).share_of(&touched(look)),
+                growth(observed).share_of(&touched(observed)),
             ),
             back: case.clause("pages freed per page fault", "vmstat pgfree / pgfault", freed),
             enough: case.clause(
                 "page faults per second of CPU time in the kernel, if they are all it does",
                 "vmstat pgfault, stat",
-                faults.per(&look.rate(&signal::CPU_SYSTEM)),
+                faults.per(&observed.rate(&signal::CPU_SYSTEM)),
             ),
         }
     }
@@ -272,7 +272,7 @@ impl Symptom {
 }
 
 fn judge(case: &Case<'_>) -> Verdict {
-    let look = case.look;
+    let observed = case.observed;
     let symptom = Symptom::of(case);
     // A profile alone, or a listing without page faults, shows the mechanism and not the symptom: what there is counts, and the rest
     // is missing.
@@ -290,7 +290,7 @@ fn judge(case: &Case<'_>) -> Verdict {
     let counters = counters(case, &hits);
     let stacks = stacks(case, &hits);
     let share = stacks.share;
-    let of_ends = Backs::of(look, &hits).and_then(|backs| {
+    let of_ends = Backs::of(observed, &hits).and_then(|backs| {
         let part = backs.part(backs.end);
         let (answer, line) =
             case.whole("of what gives memory back, processes that end", "stacks: giving back pages", Some(part));
@@ -306,10 +306,10 @@ fn judge(case: &Case<'_>) -> Verdict {
     case.decide(lasting, mechanisms).found(|draft| {
         case.name(draft, By::MinorFaults);
         let windows = case.windows();
-        let of_all = look.system_share_of_all().mean(&hits, windows);
-        let busy = look.busy_share().mean(&hits, windows).unwrap_or(1.0);
-        let faults = look.rate(&signal::FAULTS).mean(&hits, windows);
-        let least = faults.zip(look.cpus()).map(|(faults, cpus)| faults * LEAST_OF_A_FAULT / cpus);
+        let of_all = observed.system_share_of_all().mean(&hits, windows);
+        let busy = observed.busy_share().mean(&hits, windows).unwrap_or(1.0);
+        let faults = observed.rate(&signal::FAULTS).mean(&hits, windows);
+        let least = faults.zip(observed.cpus()).map(|(faults, cpus)| faults * LEAST_OF_A_FAULT / cpus);
         let by_stacks = share.filter(|_| draft.tiers.contains(&Tier::Stacks)).map(|share| share * busy);
         let cost = by_stacks.or(least).map(|cost| of_all.map_or(cost, |all| cost.min(all)));
         draft.cost.cpu_share = cost;
@@ -317,13 +317,13 @@ fn judge(case: &Case<'_>) -> Verdict {
         draft.evidence.push(said(
             "vmstat pgfree",
             "pages freed",
-            look.rate(&signal::FREED).mean(&hits, windows),
+            observed.rate(&signal::FREED).mean(&hits, windows),
             PagesPerSecond,
         ));
         draft.evidence.push(said(
             "meminfo AnonPages",
             "growth of anonymous memory",
-            growth(look).mean(&hits, windows),
+            growth(observed).mean(&hits, windows),
             BytesPerSecond,
         ));
         if stays.is_none() && back.is_none() {
@@ -336,8 +336,8 @@ fn judge(case: &Case<'_>) -> Verdict {
 /// Whether page faults are so many that they explain the kernel's time, and of processes that go on.
 fn counters(case: &Case<'_>, hits: &Hits) -> Says {
     const NAME: &str = "page faults per second of CPU time in the kernel";
-    let look = case.look;
-    let per_second = look.rate(&signal::FAULTS).per(&look.rate(&signal::CPU_SYSTEM)).mean(hits, case.windows());
+    let observed = case.observed;
+    let per_second = observed.rate(&signal::FAULTS).per(&observed.rate(&signal::CPU_SYSTEM)).mean(hits, case.windows());
     let (many, line) = case.whole(NAME, "vmstat pgfault, stat", per_second);
     let says = |answer: Answer, evidence: Vec<Evidence>, missing: Vec<Missing>| Says {
         tier: Tier::Counters,
@@ -348,12 +348,12 @@ fn counters(case: &Case<'_>, hits: &Hits) -> Says {
         share: None,
     };
     if many == Answer::Unknown {
-        if look.has(&signal::COMMAND_CPU) {
+        if observed.has(&signal::COMMAND_CPU) {
             let (answer, evidence) = of_command(case);
             return says(answer, evidence, Vec::new());
         }
-        let mut missing = vec![look.missing(&signal::FAULTS)];
-        missing.extend((!look.has(&signal::CPU_SYSTEM)).then(|| look.missing(&signal::CPU_SYSTEM)));
+        let mut missing = vec![observed.missing(&signal::FAULTS)];
+        missing.extend((!observed.has(&signal::CPU_SYSTEM)).then(|| observed.missing(&signal::CPU_SYSTEM)));
         missing.retain(|missing| !hits.missing.contains(missing));
         return says(Answer::Unknown, Vec::new(), missing);
     }
@@ -363,8 +363,8 @@ fn counters(case: &Case<'_>, hits: &Hits) -> Says {
         return says(Answer::Unknown, vec![Evidence { holds: None, ..line }], vec![missing]);
     }
     // A build, or a script, touches as much in processes that end.
-    let all = look.rate(&signal::FAULTS).mean_of_all(case.windows());
-    let seen = look.processes.as_ref().and_then(|processes| processes.minor_faults());
+    let all = observed.rate(&signal::FAULTS).mean_of_all(case.windows());
+    let seen = observed.processes.as_ref().and_then(|processes| processes.minor_faults());
     let part = seen.zip(all).map(|(seen, all)| (seen / all.max(1.0)).min(1.0));
     let (answer, of_living) = case.whole("page faults of processes that go on", "processes", part);
     let why = match answer {
@@ -378,27 +378,27 @@ fn counters(case: &Case<'_>, hits: &Hits) -> Says {
 }
 
 /// Of the CPU time of a command that perf stat watched, what its page faults take at the least.
-fn least_of_command(look: &Look) -> Option<f64> {
-    let took = look.level(&signal::COMMAND_FAULTS).map(|faults| faults * LEAST_OF_A_FAULT);
-    took.per(&look.level(&signal::COMMAND_CPU)).mean_of_all(&look.windows).map(|share| share.min(1.0))
+fn least_of_command(observed: &Observed) -> Option<f64> {
+    let took = observed.level(&signal::COMMAND_FAULTS).map(|faults| faults * LEAST_OF_A_FAULT);
+    took.per(&observed.level(&signal::COMMAND_CPU)).mean_of_all(&observed.windows).map(|share| share.min(1.0))
 }
 
 /// What perf stat counted of a command: how long its page faults take at the least. A program of some megabytes that starts faults as
 /// often, for an instant.
 fn of_command(case: &Case<'_>) -> (Answer, Vec<Evidence>) {
-    let look = case.look;
-    let faults = look.level(&signal::COMMAND_FAULTS);
-    let in_all = look.level(&signal::COMMAND_FAULTS_IN_ALL).mean_of_all(case.windows());
+    let observed = case.observed;
+    let faults = observed.level(&signal::COMMAND_FAULTS);
+    let in_all = observed.level(&signal::COMMAND_FAULTS_IN_ALL).mean_of_all(case.windows());
     let count = in_all.or_else(|| faults.mean_of_all(case.windows()).map(|faults| faults * case.windows().seconds()));
     let name = "CPU time of the command, if page faults take as little as they can";
     let source = "import command_faults_per_second, command_cpu_percent";
-    let (much, much_line) = case.whole(name, source, least_of_command(look));
+    let (much, much_line) = case.whole(name, source, least_of_command(observed));
     let (many, many_line) = case.whole("page faults of the command", "import command_faults", count);
     (much.and(many), vec![much_line, many_line])
 }
 
 fn stacks(case: &Case<'_>, hits: &Hits) -> Says {
-    let family = case.look.profile.as_ref().map_or(Family::Churn, family);
+    let family = case.observed.profile.as_ref().map_or(Family::Churn, family);
     case.stacks("samples taking and giving back small pages", family, NOT, hits)
 }
 
@@ -410,10 +410,10 @@ fn summary(
     stays: Option<f64>,
     back: Option<f64>,
 ) -> String {
-    let (look, hits) = (case.look, &draft.hits);
+    let (observed, hits) = (case.observed, &draft.hits);
     let mut told: Vec<String> = Vec::new();
     if let Some(share) = share.filter(|_| draft.tiers.contains(&Tier::Stacks)) {
-        let backs = Backs::of(look, hits);
+        let backs = Backs::of(observed, hits);
         let by =
             backs.map_or_else(String::new, |backs| format!("; most of what went back did so by {}", backs.words()));
         told.push(format!(
@@ -422,7 +422,7 @@ fn summary(
         ));
     }
     if faults.is_none()
-        && let Some(least) = least_of_command(look)
+        && let Some(least) = least_of_command(observed)
     {
         told.push(format!(
             "The command's page faults took {} of its CPU time, if each took as little as it can",
@@ -430,7 +430,7 @@ fn summary(
         ));
     }
     if let Some(faults) = faults {
-        let touched = words::bytes(faults * look.page_size);
+        let touched = words::bytes(faults * observed.page_size);
         told.push(format!(
             "{} page faults a second touched up to {touched} a second for the first time",
             words::number(faults)
@@ -455,16 +455,16 @@ fn summary(
 
 /// That most of what the kernel does is to hand out memory that stays: a job starts, or its data grows. `None`: it is not so, or not
 /// known.
-pub(super) fn grows(look: &Look, over: &Hits) -> Option<Vec<Evidence>> {
-    let case = Case { look, rule: &RULE, found: &[] };
+pub(super) fn grows(observed: &Observed, over: &Hits) -> Option<Vec<Evidence>> {
+    let case = Case { observed, rule: &RULE, found: &[] };
     let symptom = Symptom::of(&case);
-    let stays = symptom.stays.evidence(over, &look.windows);
-    if stays.holds != Some(false) || symptom.enough.evidence(over, &look.windows).holds == Some(false) {
+    let stays = symptom.stays.evidence(over, &observed.windows);
+    if stays.holds != Some(false) || symptom.enough.evidence(over, &observed.windows).holds == Some(false) {
         return None;
     }
     let by_counters = counters(&case, over);
-    let by_stacks = look.profile.as_ref().and_then(|profile| {
-        let counts = profile.counts(family(profile), NOT, over, &look.windows);
+    let by_stacks = observed.profile.as_ref().and_then(|profile| {
+        let counts = profile.counts(family(profile), NOT, over, &observed.windows);
         let share = (counts.kernel >= ENOUGH_SAMPLES).then(|| counts.family as f64 / counts.kernel as f64);
         let name = "of what the kernel does, taking and giving back small pages";
         let (answer, line) = case.whole(name, "stacks: taking and giving back small pages", share);
@@ -475,16 +475,16 @@ pub(super) fn grows(look: &Look, over: &Hits) -> Option<Vec<Evidence>> {
 }
 
 /// The same as a note for people, where it lasted: nothing is wrong, and yet it is where the time went.
-pub(in super::super) fn note(look: &Look) -> Option<String> {
-    let case = Case { look, rule: &RULE, found: &[] };
+pub(in super::super) fn note(observed: &Observed) -> Option<String> {
+    let case = Case { observed, rule: &RULE, found: &[] };
     let lasting = case.lasting(&Symptom::of(&case).busy());
     let hits = &lasting.hits;
-    if lasting.answer != Answer::Yes || grows(look, hits).is_none() {
+    if lasting.answer != Answer::Yes || grows(observed, hits).is_none() {
         return None;
     }
-    let mean = |track: Track| track.mean(hits, &look.windows);
-    let system = mean(look.system_share()).map_or_else(|| "much".to_owned(), words::percent);
-    let grew = mean(growth(look)).map_or_else(|| "much".to_owned(), words::bytes);
+    let mean = |track: Track| track.mean(hits, &observed.windows);
+    let system = mean(observed.system_share()).map_or_else(|| "much".to_owned(), words::percent);
+    let grew = mean(growth(observed)).map_or_else(|| "much".to_owned(), words::bytes);
     Some(format!(
         "The kernel used {system} of the busy CPU to hand out memory that programs touched for the first time and kept: anonymous \
          memory grew by {grew} a second. That is a job that starts, or grows, and no trouble; larger folios (mthp[64k].enabled), or \

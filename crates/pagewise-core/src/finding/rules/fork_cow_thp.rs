@@ -31,14 +31,14 @@ pub(super) const RULE: Rule = Rule {
         )
         .from(&["always"])
         .after_restart()
-        .when("where some size follows it", |look, _| huge(look).others && follows_global(look)),
+        .when("where some size follows it", |observed, _| huge(observed).others && follows_global(observed)),
         Step::advice("let the program that forks ask for no huge pages (Redis: disable-thp yes)").after_restart(),
         Step::advice(
             "start programs by posix_spawn or vfork, or from a small process of their own, rather than by fork from the large one; huge \
              pages have a 512th of the tables to copy",
         )
         .after_restart()
-        .when("where page tables are copied", |look, hits| tables(look, hits).is_some_and(|part| part >= 0.10)),
+        .when("where page tables are copied", |observed, hits| tables(observed, hits).is_some_and(|part| part >= 0.10)),
     ],
     counterindications: &["Huge pages that are split in reclaim look alike: see who does it."],
     docs: &[
@@ -56,8 +56,8 @@ pub(in super::super) const TABLES: (&str, &str) = (
 );
 
 /// The part of the samples in copying page tables.
-fn tables(look: &Look, over: &Hits) -> Option<f64> {
-    Some(look.profile.as_ref()?.counts(Family::ForkCopy, &[], over, &look.windows).share())
+fn tables(observed: &Observed, over: &Hits) -> Option<f64> {
+    Some(observed.profile.as_ref()?.counts(Family::ForkCopy, &[], over, &observed.windows).share())
 }
 
 /// `None`: no profile shows it.
@@ -69,7 +69,7 @@ fn copies_tables(case: &Case<'_>, all: &Hits) -> Option<Verdict> {
     let part = stacks.share;
     let symptom = case.lasting_hits(all.clone());
     Some(case.decide(symptom, vec![stacks]).found(|draft| {
-        let system = case.look.system_share_of_all().mean_of_all(case.windows());
+        let system = case.observed.system_share_of_all().mean_of_all(case.windows());
         draft.cost.cpu_share = part.zip(system).map(|(part, all)| part.min(all));
         draft.other = Some(TABLES);
         draft.summary = format!("{} of the samples copied page tables at forks.", words::percent(part.unwrap_or(0.0)));
@@ -77,7 +77,7 @@ fn copies_tables(case: &Case<'_>, all: &Hits) -> Option<Verdict> {
 }
 
 fn judge(case: &Case<'_>) -> Verdict {
-    let look = case.look;
+    let observed = case.observed;
     let all = Hits::always(Answer::Yes, case.windows().count);
     if let Some(verdict) = copies_tables(case, &all) {
         return verdict;
@@ -97,7 +97,7 @@ fn judge(case: &Case<'_>) -> Verdict {
     let rate = splits.value(&symptom.hits, case.windows()).filter(|_| !symptom.evidence.is_empty());
     case.decide(symptom, vec![stacks]).found(|draft| {
         draft.cost.cpu_share =
-            share.zip(look.system_share_of_all().mean_of_all(case.windows())).map(|(part, all)| part.min(all));
+            share.zip(observed.system_share_of_all().mean_of_all(case.windows())).map(|(part, all)| part.min(all));
         let part = words::percent(share.unwrap_or(0.0));
         draft.summary = match rate {
             Some(rate) => format!(

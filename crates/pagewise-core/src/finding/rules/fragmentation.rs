@@ -1,6 +1,6 @@
 //! Free memory lies in pieces too small for what is asked for.
 
-use super::super::look::label;
+use super::super::observed::label;
 use super::super::rule::{Step, To};
 use super::prelude::*;
 use std::collections::BTreeMap;
@@ -58,14 +58,14 @@ pub(super) const INDEX: &str = "fragmentation index for a huge page (1: all in p
 /// Order of a huge page on the architectures where pages have 4 KiB.
 const HUGE: usize = 9;
 
-fn more_proactive(look: &Look) -> Option<String> {
-    let now = look.settings.number("vm.compaction_proactiveness")?;
+fn more_proactive(observed: &Observed) -> Option<String> {
+    let now = observed.settings.number("vm.compaction_proactiveness")?;
     (now < 60.0).then(|| format!("{:.0}", (now * 2.0).clamp(20.0, 60.0)))
 }
 
-fn more_free(look: &Look) -> Option<String> {
-    let now = look.settings.number("vm.min_free_kbytes")?;
-    let most = look.memory()? / 1024.0 * 0.03;
+fn more_free(observed: &Observed) -> Option<String> {
+    let now = observed.settings.number("vm.min_free_kbytes")?;
+    let most = observed.memory()? / 1024.0 * 0.03;
     let to = (now * 1.25).min(most);
     (to >= now * 1.1).then(|| format!("{to:.0}"))
 }
@@ -112,9 +112,9 @@ impl Zone {
 }
 
 /// Zones that hold a tenth of the host's free pages at least, the small ones for old devices left out.
-fn zones(look: &Look) -> Vec<Zone> {
+fn zones(observed: &Observed) -> Vec<Zone> {
     let mut by_zone: BTreeMap<(String, String), BTreeMap<usize, Track>> = BTreeMap::new();
-    for (labels, track) in look.each_level(&signal::FREE_BLOCKS) {
+    for (labels, track) in observed.each_level(&signal::FREE_BLOCKS) {
         let zone = (label(labels, "node").unwrap_or("").to_owned(), label(labels, "zone").unwrap_or("").to_owned());
         if let Some(order) = label(labels, "order").and_then(|order| order.parse().ok()) {
             by_zone.entry(zone).or_default().insert(order, track);
@@ -129,38 +129,38 @@ fn zones(look: &Look) -> Vec<Zone> {
         .collect()
 }
 
-fn worst(look: &Look, of: impl Fn(&Zone, usize) -> Option<f64>) -> Track {
-    let zones = zones(look);
+fn worst(observed: &Observed, of: impl Fn(&Zone, usize) -> Option<f64>) -> Track {
+    let zones = zones(observed);
     if zones.is_empty() {
-        return Track::unknown(look.windows.count, look.missing(&signal::FREE_BLOCKS));
+        return Track::unknown(observed.windows.count, observed.missing(&signal::FREE_BLOCKS));
     }
     // A program can take from any zone: the best one decides whether there is a block.
     let value = |window| zones.iter().map(|zone| of(zone, window)).collect::<Option<Vec<f64>>>();
     let least = |values: Vec<f64>| values.into_iter().reduce(f64::min);
-    Track::new((0..look.windows.count).map(|window| value(window).and_then(least)).collect(), None)
+    Track::new((0..observed.windows.count).map(|window| value(window).and_then(least)).collect(), None)
 }
 
 /// The fragmentation index for a huge page on average, in the zone that has it best. `None` where it is not known.
-pub(super) fn huge_page_index(look: &Look) -> Option<f64> {
-    worst(look, Zone::index).mean_of_all(&look.windows)
+pub(super) fn huge_page_index(observed: &Observed) -> Option<f64> {
+    worst(observed, Zone::index).mean_of_all(&observed.windows)
 }
 
 /// Up to this order the kernel does all it can for an allocation that may wait (`PAGE_ALLOC_COSTLY_ORDER`, `include/linux/mmzone.h`).
 const COSTLY: u32 = 3;
 
 /// Allocations of more than a page that failed, and the largest order of them.
-fn failed_large(look: &Look) -> Option<(f64, u32)> {
-    let orders = look.each_growth(&signal::FAILED_LARGE).into_iter();
+fn failed_large(observed: &Observed) -> Option<(f64, u32)> {
+    let orders = observed.each_growth(&signal::FAILED_LARGE).into_iter();
     let known = orders.filter_map(|(labels, count)| Some((count, label(labels, "order")?.parse::<u32>().ok()?)));
     known.filter(|(count, _)| *count > 0.0).reduce(|a, b| (a.0 + b.0, a.1.max(b.1)))
 }
 
 /// Free blocks of at least an order, in all zones; `None`: they are not known.
-fn blocks_from(look: &Look, order: u32) -> Option<f64> {
-    let zones = zones(look);
+fn blocks_from(observed: &Observed, order: u32) -> Option<f64> {
+    let zones = zones(observed);
     let of = |zone: &Zone| {
         let large = zone.orders.iter().skip(order as usize);
-        large.map(|track| track.mean_of_all(&look.windows)).sum::<Option<f64>>()
+        large.map(|track| track.mean_of_all(&observed.windows)).sum::<Option<f64>>()
     };
     (!zones.is_empty()).then(|| zones.iter().map(of).sum::<Option<f64>>())?
 }
@@ -168,17 +168,17 @@ fn blocks_from(look: &Look, order: u32) -> Option<f64> {
 /// A log of the kernel tells which block was asked for and not there. Where memory was free, it was in smaller pieces; where that is
 /// not known, a block that the kernel does not free everything for says it all the same.
 fn by_failures(case: &Case<'_>, failed: f64, order: u32, free: &Clause) -> Option<Verdict> {
-    let look = case.look;
+    let observed = case.observed;
     let windows = case.windows();
     let mean = free.track.mean_of_all(windows);
     // Page cache would have made room for a page, and does not make a block.
-    let room = look.share_of_memory(&look.available()).mean_of_all(windows);
+    let room = observed.share_of_memory(&observed.available()).mean_of_all(windows);
     let (has_room, room) = case.whole("memory that could be had when they failed", "meminfo", room);
     let (again, again_line) =
         case.whole("the same, of blocks that the kernel frees everything for", "import failed_large", Some(failed));
-    let bytes = look.level(&signal::MEM_FREE).mean_of_all(windows);
-    let is_above = is_above_watermarks(look);
-    let block = look.page_size * (1u64 << order.min(40)) as f64;
+    let bytes = observed.level(&signal::MEM_FREE).mean_of_all(windows);
+    let is_above = is_above_watermarks(observed);
+    let block = observed.page_size * (1u64 << order.min(40)) as f64;
     let is_free = match mean {
         _ if is_above => true,
         Some(_) => free.evidence(&Hits::default(), windows).holds? || has_room == Answer::Yes,
@@ -199,9 +199,9 @@ fn by_failures(case: &Case<'_>, failed: f64, order: u32, free: &Clause) -> Optio
     let is_open = mean.is_none() && bytes.is_none() && order <= COSTLY && !is_above;
     symptom.evidence.extend(is_open.then_some(again_line));
     if mean.is_none() {
-        symptom.hits.missing.push(look.missing(&signal::MEM_FREE));
+        symptom.hits.missing.push(observed.missing(&signal::MEM_FREE));
     }
-    let blocks = blocks_from(look, order);
+    let blocks = blocks_from(observed, order);
     Some(case.decide(symptom, Vec::new()).found(|draft| {
         draft.confidence = Some(Confidence::Low);
         draft.evidence.push(said("import failed_large", "largest order of them", Some(f64::from(order)), Number));
@@ -209,9 +209,9 @@ fn by_failures(case: &Case<'_>, failed: f64, order: u32, free: &Clause) -> Optio
             Some(blocks) => {
                 draft.evidence.push(said("buddyinfo", "free blocks of that order and more", Some(blocks), Number))
             }
-            None => draft.missing.push(look.missing(&signal::FREE_BLOCKS)),
+            None => draft.missing.push(observed.missing(&signal::FREE_BLOCKS)),
         }
-        let size = words::bytes(look.page_size * (1u64 << order.min(40)) as f64);
+        let size = words::bytes(observed.page_size * (1u64 << order.min(40)) as f64);
         let share =
             mean.map_or_else(String::new, |share| format!(", while {} of memory was free", words::percent(share)));
         let often =
@@ -222,7 +222,7 @@ fn by_failures(case: &Case<'_>, failed: f64, order: u32, free: &Clause) -> Optio
             "what is free lies in smaller pieces"
         };
         draft.summary = format!("{often} of a block of {size} (order {order}) failed{share}: {why}.");
-        if let Some((text, line)) = super::room::for_contiguous_blocks(look) {
+        if let Some((text, line)) = super::room::for_contiguous_blocks(observed) {
             draft.evidence.push(line);
             draft.summary.push_str(&text);
         }
@@ -231,10 +231,10 @@ fn by_failures(case: &Case<'_>, failed: f64, order: u32, free: &Clause) -> Optio
 
 /// Whether as much was free in the zone that has most as kswapd keeps there: with a page less than this an allocation of single pages still
 /// succeeds, and one of a block fails for want of a block alone (`__zone_watermark_ok`, `mm/page_alloc.c`).
-fn is_above_watermarks(look: &Look) -> bool {
+fn is_above_watermarks(observed: &Observed) -> bool {
     let means = |signal| -> BTreeMap<String, f64> {
-        let of_zone = |(labels, track): (&str, Track)| Some((labels.to_owned(), track.mean_of_all(&look.windows)?));
-        look.each_level(signal).into_iter().filter_map(of_zone).collect()
+        let of_zone = |(labels, track): (&str, Track)| Some((labels.to_owned(), track.mean_of_all(&observed.windows)?));
+        observed.each_level(signal).into_iter().filter_map(of_zone).collect()
     };
     let (free, low) = (means(&signal::ZONE_FREE), means(&signal::ZONE_LOW));
     let largest = low.into_iter().max_by(|a, b| a.1.total_cmp(&b.1)).filter(|(_, low)| *low > 0.0);
@@ -247,14 +247,14 @@ const MANY: f64 = 16.0;
 /// As much as the reserves of a large host. Ours.
 const PLENTY: f64 = 256.0 * 1024.0 * 1024.0;
 
-/// A table of free blocks alone: where it is all there is, somebody looked at it for a reason, and nearly all of much free memory in the
+/// A table of free blocks alone: where it is all there is, somebody printed it for a reason, and nearly all of much free memory in the
 /// smallest blocks is one. `None`: there is more to judge by, or it is not so.
 fn by_blocks(case: &Case<'_>) -> Option<Verdict> {
     const MEDIUM: usize = 4;
-    let look = case.look;
+    let observed = case.observed;
     let windows = case.windows();
-    let zones = zones(look);
-    if !look.is_import || look.has(&signal::THP_FAULT_FALLBACK) || zones.is_empty() {
+    let zones = zones(observed);
+    if !observed.is_import || observed.has(&signal::THP_FAULT_FALLBACK) || zones.is_empty() {
         return None;
     }
     let pages_from = |least: usize| {
@@ -266,7 +266,7 @@ fn by_blocks(case: &Case<'_>) -> Option<Verdict> {
     };
     let (all, medium) = (pages_from(0)?, pages_from(MEDIUM)?);
     let (is_much, much) =
-        case.whole("free memory, where memory's size is not known", "buddyinfo", Some(all * look.page_size));
+        case.whole("free memory, where memory's size is not known", "buddyinfo", Some(all * observed.page_size));
     let part = medium / all.max(1.0);
     let (are_few, few) = case.whole("of this, in blocks of 16 pages and more", "buddyinfo", Some(part));
     if is_much.and(are_few) != Answer::Yes {
@@ -274,28 +274,28 @@ fn by_blocks(case: &Case<'_>) -> Option<Verdict> {
     }
     let mut symptom = case.lasting_hits(Hits::always(Answer::Yes, windows.count));
     symptom.evidence = vec![much, few];
-    symptom.hits.missing.push(look.missing(&signal::THP_FAULT_FALLBACK));
+    symptom.hits.missing.push(observed.missing(&signal::THP_FAULT_FALLBACK));
     Some(case.decide(symptom, Vec::new()).found(|draft| {
         draft.confidence = Some(Confidence::Low);
         draft.summary = format!(
             "{} was free, and {} of it in blocks of 16 pages and more. Whether anybody wants larger blocks the table does not say.",
-            words::bytes(all * look.page_size),
+            words::bytes(all * observed.page_size),
             words::percent(part),
         );
     }))
 }
 
 fn judge(case: &Case<'_>) -> Verdict {
-    let look = case.look;
+    let observed = case.observed;
     let windows = case.windows();
     if let Some(verdict) = by_blocks(case) {
         return verdict;
     }
-    let index = case.clause(INDEX, "buddyinfo", worst(look, Zone::index));
-    let unusable = case.clause("free memory unusable for a huge page", "buddyinfo", worst(look, Zone::unusable));
-    let free = look.share_of_memory(&look.level(&signal::MEM_FREE));
+    let index = case.clause(INDEX, "buddyinfo", worst(observed, Zone::index));
+    let unusable = case.clause("free memory unusable for a huge page", "buddyinfo", worst(observed, Zone::unusable));
+    let free = observed.share_of_memory(&observed.level(&signal::MEM_FREE));
     let free = case.clause("free memory", "meminfo MemFree", free);
-    if let Some((failed, order)) = failed_large(look)
+    if let Some((failed, order)) = failed_large(observed)
         && let Some(verdict) = by_failures(case, failed, order, &free)
     {
         return verdict;
@@ -305,8 +305,8 @@ fn judge(case: &Case<'_>) -> Verdict {
     symptom.evidence =
         [&index, &unusable, &free].map(|clause| clause.evidence(&symptom.hits, windows)).into_iter().collect();
     // Pieces alone harm nobody: somebody has to want a large block and not get it.
-    let fallback = look.rate(&signal::THP_FAULT_FALLBACK);
-    let wanted = fallback.plus(&look.rate(&signal::THP_FAULT_ALLOC));
+    let fallback = observed.rate(&signal::THP_FAULT_FALLBACK);
+    let wanted = fallback.plus(&observed.rate(&signal::THP_FAULT_ALLOC));
     let refused = case.clause("huge pages refused at faults", "vmstat thp_fault_fallback", fallback.share_of(&wanted));
     let often = case.rate("huge pages refused", &signal::THP_FAULT_FALLBACK);
     let hits = symptom.hits.clone();

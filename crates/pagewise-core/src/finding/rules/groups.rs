@@ -6,12 +6,12 @@ use super::prelude::*;
 pub(super) const WHERE: &str = "with version 2 of control groups";
 
 /// No where version 1 is seen to do the counting, or the kernel is older than version 2 (4.5).
-pub(super) fn have_v2(look: &Look, _: &Hits) -> bool {
-    let has_v1 = look.has(&signal::CGROUP_FAILCNT) && !look.has(&signal::CGROUP_HIGH);
-    !has_v1 && look.settings.release().is_none_or(|release| release >= (4, 5, 0))
+pub(super) fn have_v2(observed: &Observed, _: &Hits) -> bool {
+    let has_v1 = observed.has(&signal::CGROUP_FAILCNT) && !observed.has(&signal::CGROUP_HIGH);
+    !has_v1 && observed.settings.release().is_none_or(|release| release >= (4, 5, 0))
 }
 
 /// The other case.
-pub(super) fn have_v1(look: &Look, hits: &Hits) -> bool {
-    !have_v2(look, hits)
+pub(super) fn have_v1(observed: &Observed, hits: &Hits) -> bool {
+    !have_v2(observed, hits)
 }

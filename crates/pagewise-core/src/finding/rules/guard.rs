@@ -21,18 +21,21 @@ const OF_FILES: f64 = 0.9;
 const SWAPPED: f64 = 0.1;
 
 /// Bytes freed a second, by whomever.
-fn freed(look: &Look) -> Track {
-    look.rate(&signal::STEAL_KSWAPD).plus(&look.rate(&signal::STEAL_DIRECT)).map(|pages| pages * look.page_size)
+fn freed(observed: &Observed) -> Track {
+    observed
+        .rate(&signal::STEAL_KSWAPD)
+        .plus(&observed.rate(&signal::STEAL_DIRECT))
+        .map(|pages| pages * observed.page_size)
 }
 
 /// Whether files pass through memory: what is freed is nearly all page cache, or disks move as much as is freed (kernels before 5.8 do not
 /// tell the two apart), and little of it goes to swap.
-pub(super) fn is_a_stream(look: &Look, hits: &Hits) -> bool {
-    let freed = freed(look);
-    let moved = look.rate(&signal::PAGE_IN).plus(&look.rate(&signal::PAGE_OUT).or_zero());
-    let bytes = |signal| look.rate(signal).map(|pages| pages * look.page_size);
+pub(super) fn is_a_stream(observed: &Observed, hits: &Hits) -> bool {
+    let freed = freed(observed);
+    let moved = observed.rate(&signal::PAGE_IN).plus(&observed.rate(&signal::PAGE_OUT).or_zero());
+    let bytes = |signal| observed.rate(signal).map(|pages| pages * observed.page_size);
     let swapped = bytes(&signal::SWAP_OUT).or_zero();
-    let of_freed = |what: &Track| what.per(&freed).mean(hits, &look.windows);
+    let of_freed = |what: &Track| what.per(&freed).mean(hits, &observed.windows);
     let is_of_files = of_freed(&bytes(&signal::STEAL_ANON)).is_some_and(|part| part <= 1.0 - OF_FILES);
     (is_of_files || of_freed(&moved).is_some_and(|part| part >= STREAMED))
         && of_freed(&swapped).is_none_or(|part| part < SWAPPED)
@@ -42,13 +45,13 @@ pub(super) fn is_a_stream(look: &Look, hits: &Hits) -> bool {
 const TOLD_FROM: f64 = 50e6;
 
 /// That files stream through memory, where that is no finding: kswapd has its work, and whether a job beside it pays is not in its counters.
-pub(in super::super) fn note(look: &Look) -> Option<String> {
-    let always = Hits::always(Answer::Yes, look.windows.count);
-    let freed = freed(look).mean(&always, &look.windows).filter(|bytes| *bytes >= TOLD_FROM)?;
-    if look.is_import || !is_a_stream(look, &always) {
+pub(in super::super) fn note(observed: &Observed) -> Option<String> {
+    let always = Hits::always(Answer::Yes, observed.windows.count);
+    let freed = freed(observed).mean(&always, &observed.windows).filter(|bytes| *bytes >= TOLD_FROM)?;
+    if observed.is_import || !is_a_stream(observed, &always) {
         return None;
     }
-    let of_core = threads::busiest(look, "kswapd").mean(&always, &look.windows);
+    let of_core = threads::busiest(observed, "kswapd").mean(&always, &observed.windows);
     Some(format!(
         "Files stream through memory: the kernel took back {} of page cache a second{}. That is its work, and whether a \
          job beside the stream pays for it none of these numbers says. While the job runs, pagewise guard advise names the stream, and \

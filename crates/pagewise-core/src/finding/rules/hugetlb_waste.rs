@@ -32,7 +32,7 @@ pub(super) const RULE: Rule = Rule {
         .with(&[("vm.nr_overcommit_hugepages", To::Worked(on_demand, "what it is and what is given back"))]),
     ],
     counterindications: &[
-        "A program that starts later may find too few: look over a time in which all of them ran.",
+        "A program that starts later may find too few: record while all of them run.",
         "Growing the pool again may fail when memory is fragmented; the value read back counts.",
     ],
     docs: &["Documentation/admin-guide/mm/hugetlbpage.rst"],
@@ -40,42 +40,42 @@ pub(super) const RULE: Rule = Rule {
 };
 
 /// Pages that were free and promised to nobody, at the least.
-fn spare(look: &Look) -> Option<f64> {
-    let idle = look
+fn spare(observed: &Observed) -> Option<f64> {
+    let idle = observed
         .least(&signal::HUGETLB_FREE)
-        .with(&look.level(&signal::HUGETLB_RESERVED), |free, promised| Some(free - promised));
+        .with(&observed.level(&signal::HUGETLB_RESERVED), |free, promised| Some(free - promised));
     idle.least().filter(|pages| *pages >= 1.0)
 }
 
-fn in_use(look: &Look) -> Option<String> {
-    let (_, total) = look.level(&signal::HUGETLB_TOTAL).ends()?;
-    Some(format!("{:.0}", (total - spare(look)?.floor()).max(0.0)))
+fn in_use(observed: &Observed) -> Option<String> {
+    let (_, total) = observed.level(&signal::HUGETLB_TOTAL).ends()?;
+    Some(format!("{:.0}", (total - spare(observed)?.floor()).max(0.0)))
 }
 
-fn on_demand(look: &Look) -> Option<String> {
-    let now = look.settings.number("vm.nr_overcommit_hugepages")?;
-    Some(format!("{:.0}", now + spare(look)?.floor()))
+fn on_demand(observed: &Observed) -> Option<String> {
+    let now = observed.settings.number("vm.nr_overcommit_hugepages")?;
+    Some(format!("{:.0}", now + spare(observed)?.floor()))
 }
 
 fn judge(case: &Case<'_>) -> Verdict {
-    let look = case.look;
+    let observed = case.observed;
     let windows = case.windows();
-    let total = look.level(&signal::HUGETLB_TOTAL);
+    let total = observed.level(&signal::HUGETLB_TOTAL);
     if total.most() == Some(0.0) {
         return case.absent("huge pages set aside", Some(0.0), Number);
     }
-    let size = look.last(&signal::HUGEPAGE_SIZE).unwrap_or(2.0 * 1024.0 * 1024.0);
-    let idle = look
+    let size = observed.last(&signal::HUGEPAGE_SIZE).unwrap_or(2.0 * 1024.0 * 1024.0);
+    let idle = observed
         .level(&signal::HUGETLB_FREE)
-        .with(&look.level(&signal::HUGETLB_RESERVED), |free, promised| Some((free - promised).max(0.0)));
+        .with(&observed.level(&signal::HUGETLB_RESERVED), |free, promised| Some((free - promised).max(0.0)));
     let unused = case.clause("unused and unpromised", "meminfo HugePages_Free", idle.map(|pages| pages * size));
     let part = case.clause("of the pool", "meminfo HugePages_*", idle.share_of(&total));
     let symptom = case.lasting(&[&unused, &part]);
     let hits = symptom.hits.clone();
     case.decide(symptom, Vec::new()).found(|draft| {
         let bytes = unused.value(&hits, windows).unwrap_or(0.0);
-        draft.cost.memory_share = look.memory().map(|memory| bytes / memory);
-        let failed = look.growth(&signal::HUGETLB_FAILED);
+        draft.cost.memory_share = observed.memory().map(|memory| bytes / memory);
+        let failed = observed.growth(&signal::HUGETLB_FAILED);
         draft.evidence.push(case.whole("huge pages the pool could not get", "vmstat htlb_buddy_alloc_fail", failed).1);
         draft.summary = format!(
             "{} in huge pages lay unused and promised to nobody: {} of the pool.",

@@ -9,9 +9,9 @@ pub(super) const NEVER: Step = Step::set(
     To::First(&["never"]),
     "your job alone gets no huge pages; the rest of the host keeps them",
 )
-.when("from 4.13, where huge pages are on", |look, _| {
-    let huge = huge(look);
-    holds_against_madvise(look) && (huge.asked || huge.others)
+.when("from 4.13, where huge pages are on", |observed, _| {
+    let huge = huge(observed);
+    holds_against_madvise(observed) && (huge.asked || huge.others)
 });
 
 /// Where a program that asks by `madvise` gets them all the same.
@@ -20,6 +20,6 @@ pub(super) const NEVER_BEFORE_4_13: Step = Step::set(
     To::First(&["never"]),
     "your job alone gets no huge pages, unless it asks by madvise; the rest of the host keeps them",
 )
-.when("before 4.13, where memory has huge pages without asking", |look, _| {
-    !holds_against_madvise(look) && huge(look).others
+.when("before 4.13, where memory has huge pages without asking", |observed, _| {
+    !holds_against_madvise(observed) && huge(observed).others
 });

@@ -13,7 +13,7 @@ pub(super) const RULE: Rule = Rule {
     thresholds: &[
         Threshold::at_least("kcompactd, of one core", 0.20, Fraction),
         Threshold::at_least("samples in kcompactd", 0.05, Fraction),
-        Threshold::at_least("pages looked at in the background", 10_000.0, PagesPerSecond),
+        Threshold::at_least("pages scanned in the background", 10_000.0, PagesPerSecond),
     ],
     lasts: 60.0,
     may_be_shorter: false,
@@ -33,10 +33,10 @@ pub(super) const RULE: Rule = Rule {
             "page faults on memory that nobody asked huge pages for no longer wake it",
         )
         .from(&["defer+madvise"])
-        .when("where there is such memory", |look, _| wakes_kcompactd(look).others),
+        .when("where there is such memory", |observed, _| wakes_kcompactd(observed).others),
         Step::set("thp.defrag", To::First(&["never"]), "page faults no longer wake it")
             .from(&["defer"])
-            .when("where memory has huge pages", |look, _| wakes_kcompactd(look).any()),
+            .when("where memory has huge pages", |observed, _| wakes_kcompactd(observed).any()),
     ],
     counterindications: &[
         "Writing anything but 0 starts a compaction of every node at once.",
@@ -50,23 +50,23 @@ pub(super) const RULE: Rule = Rule {
     judge,
 };
 
-fn half(look: &Look) -> Option<String> {
-    let now = look.settings.number("vm.compaction_proactiveness")?;
+fn half(observed: &Observed) -> Option<String> {
+    let now = observed.settings.number("vm.compaction_proactiveness")?;
     (now > 1.0).then(|| format!("{:.0}", (now / 2.0).floor().min(10.0)))
 }
 
 fn judge(case: &Case<'_>) -> Verdict {
-    let look = case.look;
+    let observed = case.observed;
     let windows = case.windows();
     let burn = threads::cpu(case, "kcompactd, of one core", "kcompactd", "samples in kcompactd", Family::Kcompactd);
     let cores = burn.cores;
     let hits = burn.hits().clone();
-    let scanned = case.rate("pages looked at in the background", &signal::COMPACT_DAEMON_SCANNED);
+    let scanned = case.rate("pages scanned in the background", &signal::COMPACT_DAEMON_SCANNED);
     burn.decide(case).found(|draft| {
         draft.evidence.push(scanned.evidence(&hits, windows));
-        draft.cost.cpu_share = cores.zip(look.cpus()).map(|(cores, cpus)| cores / cpus);
+        draft.cost.cpu_share = cores.zip(observed.cpus()).map(|(cores, cpus)| cores / cpus);
         draft.summary = format!(
-            "kcompactd used {} of a core and looked at {} pages a second.",
+            "kcompactd used {} of a core and scanned {} pages a second.",
             cores.map_or_else(|| "much".to_owned(), words::percent),
             scanned.value(&hits, windows).map_or_else(|| "an unknown number of".to_owned(), words::number),
         );

@@ -3,7 +3,7 @@
 //! What drivers and file systems get straight from the page allocator is counted nowhere: all memory less all that has a name is what
 //! they have. A rest is nothing wrong by itself, ZFS and graphics drivers keep much there; it is where a leak is seen.
 
-use super::super::look::label;
+use super::super::observed::label;
 use super::super::rule::Step;
 use super::prelude::*;
 
@@ -47,29 +47,29 @@ pub(super) const RULE: Rule = Rule {
             "read it again in an hour and compare (sort -g /proc/allocinfo | tail): a place that grows and gives nothing back is the leak; \
              whoever maintains its file or module is whom to tell, and another version of the module the cure",
         )
-        .when("where /proc/allocinfo names who has it", |look, _| look.has(&signal::KERNEL_PAGES)),
+        .when("where /proc/allocinfo names who has it", |observed, _| names_a_place(observed)),
         Step::advice(
             "see which part of the kernel has it: grep -E 'Huge|Slab|Percpu|Vmalloc' /proc/meminfo, slabtop -o -s c, and with ZFS size in \
              /proc/spl/kstat/zfs/arcstats; huge pages that a database set aside are its own",
         )
-        .when("where the kernel's accounts are not known", |look, _| {
-            look.is_import && ![&signal::ANON_PAGES, &signal::ACTIVE, &signal::KERNEL_PAGES].iter().any(|one| look.has(one))
+        .when("where the kernel's accounts are not known", |observed, _| {
+            observed.is_import && ![&signal::ANON_PAGES, &signal::ACTIVE, &signal::KERNEL_PAGES].iter().any(|one| observed.has(one))
         }),
         Step::advice(
             "see first whether a hypervisor took it: a balloon looks like this from inside a guest (lsmod for vmw_balloon, \
              virtio_balloon or hv_balloon; vmware-toolbox-cmd stat balloon)",
         )
-        .when("where the kernel does not count balloons", |look, _| {
-            !look.has(&signal::BALLOON) && !look.has(&signal::KERNEL_PAGES)
+        .when("where the kernel does not count balloons", |observed, _| {
+            !observed.has(&signal::BALLOON) && !names_a_place(observed)
         }),
         Step::advice(
             "see who has it: page_owner=on at the next start and /sys/kernel/debug/page_owner (sorted by tools/mm/page_owner_sort), \
              /proc/allocinfo from 6.10 on, and until then /proc/vmallocinfo and slabtop for the parts that have a name; modules that \
              were loaded since it began are the first suspects (drivers of networks, graphics and storage, security agents)",
         )
-        .when("where nobody is named", |look, _| !look.has(&signal::KERNEL_PAGES)),
+        .when("where nobody is named", |observed, _| !names_a_place(observed)),
         Step::advice("start the host anew to get it back meanwhile, and watch how fast it comes again: nothing in user space frees it")
-            .when("where it grows", |look, _| growth(look).is_some_and(|growth| growth >= 0.01)),
+            .when("where it grows", |observed, _| growth(observed).is_some_and(|growth| growth >= 0.01)),
     ],
     counterindications: &[
         "ZFS keeps its cache there (size in /proc/spl/kstat/zfs/arcstats): that is memory at work, bounded by zfs_arc_max.",
@@ -106,63 +106,63 @@ const ACCOUNTS: [(&signal::Quantity, &str, bool); 13] = [
 ];
 
 /// Whether it is known how much memory is set aside as huge pages.
-fn knows_huge(look: &Look) -> bool {
-    look.has(&signal::HUGETLB_TOTAL) || look.has(&signal::HUGETLB_MEMORY)
+fn knows_huge(observed: &Observed) -> bool {
+    observed.has(&signal::HUGETLB_TOTAL) || observed.has(&signal::HUGETLB_MEMORY)
 }
 
 /// Memory set aside as huge pages, in bytes: of all sizes, or of the default one where that is all there is.
-fn huge(look: &Look) -> Track {
-    if look.has(&signal::HUGETLB_MEMORY) {
-        return look.level(&signal::HUGETLB_MEMORY);
+fn huge(observed: &Observed) -> Track {
+    if observed.has(&signal::HUGETLB_MEMORY) {
+        return observed.level(&signal::HUGETLB_MEMORY);
     }
-    let size = look.last(&signal::HUGEPAGE_SIZE).unwrap_or((2u64 << 20) as f64);
-    look.level(&signal::HUGETLB_TOTAL).map(|pages| pages * size)
+    let size = observed.last(&signal::HUGEPAGE_SIZE).unwrap_or((2u64 << 20) as f64);
+    observed.level(&signal::HUGETLB_TOTAL).map(|pages| pages * size)
 }
 
 /// All memory less all that has a name. Unknown where an account is missing.
-fn rest(look: &Look) -> Track {
-    let mut rest = look.level(&signal::MEM_TOTAL);
+fn rest(observed: &Observed) -> Track {
+    let mut rest = observed.level(&signal::MEM_TOTAL);
     let less = |all: f64, part: f64| Some(all - part);
-    let is_cut = is_cut_at_its_end(look);
+    let is_cut = is_cut_at_its_end(observed);
     for (account, _, is_everywhere) in ACCOUNTS {
-        if look.has(account) || (is_everywhere && !is_cut) {
-            rest = rest.with(&look.level(account), less);
+        if observed.has(account) || (is_everywhere && !is_cut) {
+            rest = rest.with(&observed.level(account), less);
         }
     }
-    let huge = if is_cut { huge(look).or_zero() } else { huge(look) };
+    let huge = if is_cut { huge(observed).or_zero() } else { huge(observed) };
     rest.with(&huge, less).map(|bytes| bytes.max(0.0))
 }
 
-/// By how much of all memory the rest grows in an hour; `None`: the look is too short, or it is not known.
-fn growth(look: &Look) -> Option<f64> {
-    let seconds = look.windows.seconds();
-    let (first, last) = look.share_of_memory(&rest(look)).ends()?;
+/// By how much of all memory the rest grows in an hour; `None`: the recording is too short, or it is not known.
+fn growth(observed: &Observed) -> Option<f64> {
+    let seconds = observed.windows.seconds();
+    let (first, last) = observed.share_of_memory(&rest(observed)).ends()?;
     (seconds >= LONG_ENOUGH).then(|| (last - first) / seconds * 3600.0)
 }
 
 /// The accounts at the end of `/proc/meminfo`, where people cut it off: in a listing that has all others they are taken for nothing, and the
 /// rest has to be larger for it.
-fn is_cut_at_its_end(look: &Look) -> bool {
+fn is_cut_at_its_end(observed: &Observed) -> bool {
     let is_at_the_end = |signal: &signal::Quantity| signal.id == signal::VMALLOC_USED.id;
     let mut others = ACCOUNTS.iter().filter(|(account, _, is_everywhere)| *is_everywhere && !is_at_the_end(account));
-    let lacks = !look.has(&signal::VMALLOC_USED) || !knows_huge(look);
-    look.tools.iter().any(|tool| tool == "proc") && lacks && others.all(|(account, ..)| look.has(account))
+    let lacks = !observed.has(&signal::VMALLOC_USED) || !knows_huge(observed);
+    observed.tools.iter().any(|tool| tool == "proc") && lacks && others.all(|(account, ..)| observed.has(account))
 }
 
 /// What the head of `/proc/meminfo` says, which people post, where its accounts end before `Slab`: free pages and the lists of reclaim
 /// are all that programs and files have. `None`: the accounts are there, or the rest is not most of memory.
 fn by_lists(case: &Case<'_>) -> Option<Verdict> {
-    let look = case.look;
-    let has = |signal: &signal::Quantity| look.has(signal);
-    if is_cut_at_its_end(look) {
+    let observed = case.observed;
+    let has = |signal: &signal::Quantity| observed.has(signal);
+    if is_cut_at_its_end(observed) {
         return None;
     }
     let lacks_accounts = ACCOUNTS.iter().any(|(account, _, is_everywhere)| *is_everywhere && !has(account));
     let lists = [&signal::MEM_TOTAL, &signal::MEM_FREE, &signal::ACTIVE, &signal::INACTIVE];
     // Other tools print some of the accounts and never the rest; the kernel's log has the lists, and what slab and page tables take.
-    let is_of_proc = look.tools.iter().any(|tool| tool == "proc" || tool == "kernel-log");
+    let is_of_proc = observed.tools.iter().any(|tool| tool == "proc" || tool == "kernel-log");
     // Before 2.6 memory of programs was on no list.
-    let has_lists = look.settings.release().is_none_or(|release| release >= (2, 6, 0));
+    let has_lists = observed.settings.release().is_none_or(|release| release >= (2, 6, 0));
     if !is_of_proc || !lacks_accounts || !has_lists || !lists.into_iter().all(has) {
         return None;
     }
@@ -175,10 +175,10 @@ fn by_lists(case: &Case<'_>) -> Option<Verdict> {
         &signal::SLAB,
         &signal::PAGE_TABLES,
     ];
-    let known = on_lists.into_iter().filter(|signal| has(signal)).map(|signal| look.level(signal));
-    let mut rest = known.fold(look.level(&signal::MEM_TOTAL), |rest, part| rest.with(&part, less));
-    if knows_huge(look) {
-        rest = rest.with(&huge(look), less);
+    let known = on_lists.into_iter().filter(|signal| has(signal)).map(|signal| observed.level(signal));
+    let mut rest = known.fold(observed.level(&signal::MEM_TOTAL), |rest, part| rest.with(&part, less));
+    if knows_huge(observed) {
+        rest = rest.with(&huge(observed), less);
     }
     let missing = ACCOUNTS.iter().filter(|(account, _, is_everywhere)| *is_everywhere && !has(account));
     told(
@@ -187,13 +187,13 @@ fn by_lists(case: &Case<'_>) -> Option<Verdict> {
         rest,
         "is neither free nor on the lists of pages that programs and files have: the kernel holds it, in its caches, as huge pages set aside, or in \
          no account. What the listing has does not say which.",
-        missing.map(|(account, ..)| look.missing(account)).collect(),
+        missing.map(|(account, ..)| observed.missing(account)).collect(),
     )
 }
 
 /// A rest of that threshold that is large in bytes as well, in the words that follow how much it is. `None`: it is not.
 fn told(case: &Case<'_>, name: &'static str, rest: Track, what: &str, missing: Vec<Missing>) -> Option<Verdict> {
-    let part = case.clause(name, "meminfo", case.look.share_of_memory(&rest));
+    let part = case.clause(name, "meminfo", case.observed.share_of_memory(&rest));
     let most = case.clause("memory in no account, where it is less than that", "meminfo", part.track.clone());
     let bytes = case.clause("memory in no account, bytes", "meminfo", rest);
     // A host may have little memory at all.
@@ -214,50 +214,58 @@ fn told(case: &Case<'_>, name: &'static str, rest: Track, what: &str, missing: V
 /// Where nothing says how much memory programs have, what they were promised is more than that: what is beyond it has no account. `None`:
 /// that is told, or the rest is not much of memory.
 fn by_promises(case: &Case<'_>) -> Option<Verdict> {
-    let look = case.look;
+    let observed = case.observed;
     let known = [&signal::MEM_TOTAL, &signal::MEM_FREE, &signal::CACHED, &signal::SLAB, &signal::COMMITTED];
-    let has_lists = look.has(&signal::ACTIVE) || look.has(&signal::ANON_PAGES);
+    let has_lists = observed.has(&signal::ACTIVE) || observed.has(&signal::ANON_PAGES);
     // Huge pages that were set aside are promised to nobody.
-    if !look.is_import || has_lists || !knows_huge(look) || !known.into_iter().all(|signal| look.has(signal)) {
+    if !observed.is_import
+        || has_lists
+        || !knows_huge(observed)
+        || !known.into_iter().all(|signal| observed.has(signal))
+    {
         return None;
     }
     let less = |all: f64, part: f64| Some((all - part).max(0.0));
-    let parts = known[1..].iter().map(|signal| look.level(signal)).chain([look.level(&signal::BUFFERS).or_zero()]);
-    let rest = parts.fold(look.level(&signal::MEM_TOTAL), |rest, part| rest.with(&part, less));
-    let rest = rest.with(&huge(look), less);
+    let parts =
+        known[1..].iter().map(|signal| observed.level(signal)).chain([observed.level(&signal::BUFFERS).or_zero()]);
+    let rest = parts.fold(observed.level(&signal::MEM_TOTAL), |rest, part| rest.with(&part, less));
+    let rest = rest.with(&huge(observed), less);
     told(
         case,
         "memory beyond all that programs were promised",
         rest,
         "is neither free, nor in page cache or slab, nor promised to programs, nor set aside as huge pages.",
-        vec![look.missing(&signal::ANON_PAGES)],
+        vec![observed.missing(&signal::ANON_PAGES)],
     )
 }
 
 /// Where a table of processes, or smem, says how much memory programs have at most, and nothing has the kernel's accounts: what is neither
 /// theirs nor free nor page cache. `None`: that is told, or the rest is not much of memory.
 fn by_programs(case: &Case<'_>) -> Option<Verdict> {
-    let look = case.look;
+    let observed = case.observed;
     let known = [&signal::MEM_TOTAL, &signal::MEM_FREE, &signal::BUFFERS_AND_CACHE, &signal::PROGRAMS_AT_MOST];
-    let has_accounts = look.has(&signal::ACTIVE) || look.has(&signal::ANON_PAGES);
+    let has_accounts = observed.has(&signal::ACTIVE) || observed.has(&signal::ANON_PAGES);
     // What old tools call cached is without the slab that can be reclaimed: nothing is wrong with that.
-    let knows_slab = !look.has(&signal::CACHED) || look.has(&signal::SLAB) || look.has(&signal::IMPORTED_SLAB);
-    if has_accounts || !knows_slab || !known.into_iter().all(|signal| look.is_known(signal)) {
+    let knows_slab =
+        !observed.has(&signal::CACHED) || observed.has(&signal::SLAB) || observed.has(&signal::IMPORTED_SLAB);
+    if has_accounts || !knows_slab || !known.into_iter().all(|signal| observed.is_known(signal)) {
         return None;
     }
-    let slab = if look.has(&signal::SLAB) { &signal::SLAB } else { &signal::IMPORTED_SLAB };
+    let slab = if observed.has(&signal::SLAB) { &signal::SLAB } else { &signal::IMPORTED_SLAB };
     let less = |all: f64, part: f64| Some((all - part).max(0.0));
-    let parts =
-        known[1..].iter().map(|signal| look.level(signal)).chain([look.level(slab).or_zero(), huge(look).or_zero()]);
-    let rest = parts.fold(look.level(&signal::MEM_TOTAL), |rest, part| rest.with(&part, less));
-    let unknown = [&signal::SLAB, &signal::HUGETLB_TOTAL].into_iter().filter(|signal| !look.has(signal));
+    let parts = known[1..]
+        .iter()
+        .map(|signal| observed.level(signal))
+        .chain([observed.level(slab).or_zero(), huge(observed).or_zero()]);
+    let rest = parts.fold(observed.level(&signal::MEM_TOTAL), |rest, part| rest.with(&part, less));
+    let unknown = [&signal::SLAB, &signal::HUGETLB_TOTAL].into_iter().filter(|signal| !observed.has(signal));
     told(
         case,
         "memory that no program has",
         rest,
         "is neither free, nor page cache, nor what the programs have together: the kernel holds it. Its caches, huge pages that were set aside, \
          the cache of ZFS, a balloon and a leak look like this, and the listing does not say which it is.",
-        unknown.map(|signal| look.missing(signal)).collect(),
+        unknown.map(|signal| observed.missing(signal)).collect(),
     )
 }
 
@@ -268,22 +276,27 @@ const PLACE: (&str, &str) = (
      nothing back, it is a leak.",
 );
 
+/// Whether `/proc/allocinfo` names a place in the kernel's source that has much.
+fn names_a_place(observed: &Observed) -> bool {
+    by_places(&Case { observed, rule: &RULE, found: &[] }).is_some()
+}
+
 /// What one place in the kernel's source has got page by page, where `/proc/allocinfo` says so, of all memory, or of all that was given out so where
 /// that is not known. `None`: it is not known, or no place has much.
 fn by_places(case: &Case<'_>) -> Option<Verdict> {
     const SOURCE: &str = "import allocinfo";
-    let look = case.look;
-    let places = look.each_level(&signal::KERNEL_PAGES).into_iter();
+    let observed = case.observed;
+    let places = observed.each_level(&signal::KERNEL_PAGES).into_iter();
     let (labels, bytes) =
         places.max_by(|(_, a), (_, b)| a.most().unwrap_or(0.0).total_cmp(&b.most().unwrap_or(0.0)))?;
-    let all = if look.has(&signal::MEM_TOTAL) { &signal::MEM_TOTAL } else { &signal::KERNEL_PAGES_ALL };
+    let all = if observed.has(&signal::MEM_TOTAL) { &signal::MEM_TOTAL } else { &signal::KERNEL_PAGES_ALL };
     let of_all =
-        case.clause("pages of one place in the kernel's source, of all", SOURCE, bytes.share_of(&look.level(all)));
+        case.clause("pages of one place in the kernel's source, of all", SOURCE, bytes.share_of(&observed.level(all)));
     let much = case.clause("pages of one place in the kernel's source, bytes", SOURCE, bytes);
     let symptom = case.standing(&[&of_all, &much]);
     let hits = symptom.hits.clone();
     let named = |name: &str| label(labels, name).unwrap_or_default();
-    let ends = look.each_ends(&signal::KERNEL_PAGES).into_iter().find(|(one, ..)| *one == labels);
+    let ends = observed.each_ends(&signal::KERNEL_PAGES).into_iter().find(|(one, ..)| *one == labels);
     let grown = ends.map(|(_, first, last)| last - first).filter(|grown| *grown > 0.0);
     case.where_it_holds(symptom, |draft| {
         draft.other = Some(PLACE);
@@ -294,7 +307,7 @@ fn by_places(case: &Case<'_>) -> Option<Verdict> {
             named("file"),
             much.value(&hits, case.windows()).map_or_else(|| "much".to_owned(), words::bytes),
             words::percent(of_all.value(&hits, case.windows()).unwrap_or(0.0)),
-            if look.has(&signal::MEM_TOTAL) { "the memory" } else { "all pages that the table has" },
+            if observed.has(&signal::MEM_TOTAL) { "the memory" } else { "all pages that the table has" },
         );
         match grown {
             Some(grown) => {
@@ -309,15 +322,15 @@ fn by_places(case: &Case<'_>) -> Option<Verdict> {
 }
 
 fn judge(case: &Case<'_>) -> Verdict {
-    let look = case.look;
+    let observed = case.observed;
     let windows = case.windows();
     let by_part = by_places(case).or_else(|| by_promises(case)).or_else(|| by_lists(case));
     if let Some(verdict) = by_part.or_else(|| by_programs(case)) {
         return verdict;
     }
-    let rest = rest(look);
-    let is_cut = is_cut_at_its_end(look);
-    let of_memory = look.share_of_memory(&rest);
+    let rest = rest(observed);
+    let is_cut = is_cut_at_its_end(observed);
+    let of_memory = observed.share_of_memory(&rest);
     let name = if is_cut {
         "memory in no account, of a listing that ends before the last of them"
     } else {
@@ -333,26 +346,29 @@ fn judge(case: &Case<'_>) -> Verdict {
     if is_cut && symptom.answer == Answer::No && part.track.most().is_some_and(|most| most >= 0.10) {
         // What is missing may be all of it, and may be none.
         symptom.answer = Answer::Unknown;
-        symptom.hits.missing.push(look.missing(&signal::HUGETLB_TOTAL));
+        symptom.hits.missing.push(observed.missing(&signal::HUGETLB_TOTAL));
     }
     case.decide(symptom, Vec::new()).found(|draft| {
         if is_cut {
             let last = [&signal::VMALLOC_USED, &signal::HUGETLB_TOTAL];
             draft
                 .missing
-                .extend(last.into_iter().filter(|signal| !look.has(signal)).map(|signal| look.missing(signal)));
+                .extend(last.into_iter().filter(|signal| !observed.has(signal)).map(|signal| observed.missing(signal)));
             draft.confidence = Some(Confidence::Low);
         }
         let mean = |track: Track| track.mean(&hits, windows);
-        for (account, name, _) in ACCOUNTS.iter().filter(|(account, ..)| look.has(account)) {
-            draft.evidence.push(said("meminfo", name, mean(look.level(account)), Bytes));
+        for (account, name, _) in ACCOUNTS.iter().filter(|(account, ..)| observed.has(account)) {
+            draft.evidence.push(said("meminfo", name, mean(observed.level(account)), Bytes));
         }
-        draft.evidence.push(said("meminfo", "huge pages set aside", mean(huge(look)), Bytes));
-        let grown = growth(look);
+        draft.evidence.push(said("meminfo", "huge pages set aside", mean(huge(observed)), Bytes));
+        let grown = growth(observed);
         let (grows, line) = case.whole("memory in no account, growth per hour", "meminfo", grown);
         draft.evidence.push(line);
-        let (short, line) =
-            case.whole("available memory", "meminfo MemAvailable", mean(look.share_of_memory(&look.available())));
+        let (short, line) = case.whole(
+            "available memory",
+            "meminfo MemAvailable",
+            mean(observed.share_of_memory(&observed.available())),
+        );
         draft.evidence.push(line);
         let share = part.value(&hits, windows).unwrap_or(0.0);
         // What nobody lacks is no loss.
@@ -372,7 +388,7 @@ fn judge(case: &Case<'_>) -> Verdict {
             }
             Some(_) => draft.summary.push_str(" It does not grow: somebody keeps it, and that may be rightly so."),
             None => {
-                let why = format!("that takes a look of {} to see", words::seconds(LONG_ENOUGH));
+                let why = format!("that takes a recording of {} to see", words::seconds(LONG_ENOUGH));
                 draft.missing.push(Missing { what: "whether it grows".to_owned(), why });
             }
         }

@@ -28,7 +28,7 @@ pub(super) const RULE: Rule = Rule {
         Step::set(
             "khugepaged.pages_to_scan",
             To::Worked(fewer, "a quarter of what it is, at most 4096"),
-            "it looks at fewer pages before it sleeps",
+            "it scans fewer pages before it sleeps",
         ),
         Step::set(
             "khugepaged.defrag",
@@ -41,25 +41,25 @@ pub(super) const RULE: Rule = Rule {
     judge,
 };
 
-fn sleeps(look: &Look) -> Option<String> {
-    let now = look.settings.number("khugepaged.scan_sleep_millisecs")?;
+fn sleeps(observed: &Observed) -> Option<String> {
+    let now = observed.settings.number("khugepaged.scan_sleep_millisecs")?;
     (now < 600_000.0).then(|| format!("{:.0}", (now * 6.0).clamp(10_000.0, 600_000.0)))
 }
 
-fn fewer(look: &Look) -> Option<String> {
-    let now = look.settings.number("khugepaged.pages_to_scan")?;
+fn fewer(observed: &Observed) -> Option<String> {
+    let now = observed.settings.number("khugepaged.pages_to_scan")?;
     (now >= 2.0).then(|| format!("{:.0}", (now * 0.25).clamp(1.0, 4096.0)))
 }
 
 fn judge(case: &Case<'_>) -> Verdict {
-    let look = case.look;
+    let observed = case.observed;
     let windows = case.windows();
     let burn = threads::cpu(case, "khugepaged, of one core", "khugepaged", "samples in khugepaged", Family::Khugepaged);
     let share = burn.cores;
     burn.decide(case).found(|draft| {
         let hits = draft.hits.clone();
-        let got = look.rate(&signal::THP_COLLAPSE);
-        let failed = look.rate(&signal::THP_COLLAPSE_FAILED);
+        let got = observed.rate(&signal::THP_COLLAPSE);
+        let failed = observed.rate(&signal::THP_COLLAPSE_FAILED);
         let in_vain =
             case.clause("huge pages it could not get", "vmstat thp_collapse_*", failed.share_of(&got.plus(&failed)));
         draft.evidence.push(in_vain.evidence(&hits, windows));
@@ -69,13 +69,13 @@ fn judge(case: &Case<'_>) -> Verdict {
             got.mean(&hits, windows),
             PerSecond,
         ));
-        draft.cost.cpu_share = share.zip(look.cpus()).map(|(cores, cpus)| cores / cpus);
+        draft.cost.cpu_share = share.zip(observed.cpus()).map(|(cores, cpus)| cores / cpus);
         draft.summary = format!(
             "khugepaged used {} of a core and made {} huge pages a second.",
             share.map_or_else(|| "much".to_owned(), words::percent),
             got.mean(&hits, windows).map_or_else(|| "an unknown number of".to_owned(), words::number),
         );
-        if look.settings.number("khugepaged.scan_sleep_millisecs") == Some(0.0) {
+        if observed.settings.number("khugepaged.scan_sleep_millisecs") == Some(0.0) {
             draft.watch.push("khugepaged.scan_sleep_millisecs is 0, which means it never sleeps.".to_owned());
         }
     })

@@ -1,6 +1,6 @@
 //! A control group at its limit, on a host that looks healthy.
 
-use super::super::look::label;
+use super::super::observed::label;
 use super::super::propose::advice;
 use super::super::rule::Step;
 use super::groups;
@@ -36,15 +36,17 @@ pub(super) const RULE: Rule = Rule {
         Step::advice(
             "see in the kernel's log who was killed and in which group: dmesg | grep -i -e oom -e 'killed process'",
         )
-        .when("where the log is not at hand", |look, _| {
-            look.growth(&signal::OOM_KILL).is_some_and(|kills| kills > 0.0)
+        .when("where the log is not at hand", |observed, _| {
+            observed.growth(&signal::OOM_KILL).is_some_and(|kills| kills > 0.0)
         }),
-        Step::advice(RAISE_V2).when("with version 2 of control groups, where groups are not counted", |look, hits| {
-            !counts_groups(look) && groups::have_v2(look, hits)
-        }),
-        Step::advice(RAISE_V1).when("with version 1 of control groups, where groups are not counted", |look, hits| {
-            !counts_groups(look) && groups::have_v1(look, hits)
-        }),
+        Step::advice(RAISE_V2)
+            .when("with version 2 of control groups, where groups are not counted", |observed, hits| {
+                !counts_groups(observed) && groups::have_v2(observed, hits)
+            }),
+        Step::advice(RAISE_V1)
+            .when("with version 1 of control groups, where groups are not counted", |observed, hits| {
+                !counts_groups(observed) && groups::have_v1(observed, hits)
+            }),
         Step::advice("protect it with memory.low where other groups take its memory")
             .when(groups::WHERE, groups::have_v2),
     ],
@@ -79,17 +81,17 @@ fn judge(case: &Case<'_>) -> Verdict {
 /// The kernel counts all it kills in one number (`mm/oom_kill.c`, `__oom_kill_process`), whose limit was met or not. `None`: nobody was, or the
 /// host may have been short itself.
 fn killed_beside_free_memory(case: &Case<'_>) -> Option<Verdict> {
-    let look = case.look;
-    let kills = look.growth(&signal::OOM_KILL);
+    let observed = case.observed;
+    let kills = observed.growth(&signal::OOM_KILL);
     let (dies, line) = case.whole("processes killed at the limit of their group", "vmstat oom_kill", kills);
-    let least = look.least(&signal::MEM_FREE);
+    let least = observed.least(&signal::MEM_FREE);
     let room =
-        case.clause("free on the host all the while, of memory", "meminfo MemFree", look.share_of_memory(&least));
+        case.clause("free on the host all the while, of memory", "meminfo MemFree", observed.share_of_memory(&least));
     let is_ample = !room.hits.answers.is_empty() && room.hits.answers.iter().all(|answer| *answer == Answer::Yes);
     // A killing at a group's limit prints no zones (`dump_header`, mm/oom_kill.c): those of a killing for want of the host's memory are there,
     // and one of them had none left, whatever is free in another.
     let is_of_the_host =
-        !look.each_level(&signal::ZONE_MIN).is_empty() && look.tools.iter().any(|tool| tool == "kernel-log");
+        !observed.each_level(&signal::ZONE_MIN).is_empty() && observed.tools.iter().any(|tool| tool == "kernel-log");
     if dies != Answer::Yes || !is_ample || is_of_the_host {
         return None;
     }
@@ -103,10 +105,10 @@ fn killed_beside_free_memory(case: &Case<'_>) -> Option<Verdict> {
             "{} for want of memory, and the host never had less than {} free: the limit of a control group was met{}.",
             words::were_killed(kills.unwrap_or(0.0)),
             words::bytes(free),
-            if look.each_level(&signal::NODE_ANON).len() > 1 { ", or the nodes it may use were full" } else { "" },
+            if observed.each_level(&signal::NODE_ANON).len() > 1 { ", or the nodes it may use were full" } else { "" },
         );
-        draft.missing.push(look.missing(&signal::CGROUP_OOM));
-        raise_some_limit(look, draft);
+        draft.missing.push(observed.missing(&signal::CGROUP_OOM));
+        raise_some_limit(observed, draft);
     }))
 }
 
@@ -119,11 +121,11 @@ fn measured(case: &Case<'_>, hits: &Hits) -> (Says, Says) {
 fn by_groups(case: &Case<'_>) -> Verdict {
     let most = most_often_at_its_limit(case);
     let verdict = most.as_ref().map(|(labels, clause)| of_group(case, labels, clause));
-    let sees_all = sees_all(case.look);
+    let sees_all = sees_all(case.observed);
     if let Some(verdict) = verdict.filter(|verdict| sees_all || matches!(verdict, Verdict::Found(_))) {
         return verdict;
     }
-    if most.is_none() && sees_all && case.look.level(&signal::CGROUPS_LIMITED).most() == Some(0.0) {
+    if most.is_none() && sees_all && case.observed.level(&signal::CGROUPS_LIMITED).most() == Some(0.0) {
         return case.absent("control groups with a limit", Some(0.0), Number);
     }
     if let Some(verdict) = by_reading(case) {
@@ -133,30 +135,30 @@ fn by_groups(case: &Case<'_>) -> Verdict {
 }
 
 /// Whether groups are counted by name: what is proposed then begins with the one that met its limit most often.
-fn counts_groups(look: &Look) -> bool {
+fn counts_groups(observed: &Observed) -> bool {
     let counted = [&signal::CGROUP_HIGH, &signal::CGROUP_MAX, &signal::CGROUP_FAILCNT];
-    counted.into_iter().any(|signal| !look.each_rate(signal).is_empty())
+    counted.into_iter().any(|signal| !observed.each_rate(signal).is_empty())
 }
 
 /// What the steps of the rule leave out where groups are counted, for a finding that names none of those.
-fn raise_some_limit(look: &Look, draft: &mut Draft) {
-    if counts_groups(look) {
-        let raise = if groups::have_v2(look, &draft.hits) { RAISE_V2 } else { RAISE_V1 };
+fn raise_some_limit(observed: &Observed, draft: &mut Draft) {
+    if counts_groups(observed) {
+        let raise = if groups::have_v2(observed, &draft.hits) { RAISE_V2 } else { RAISE_V1 };
         draft.changes.push(advice(raise, false));
     }
 }
 
 /// Whether the counters of every group with a limit are there. A listing tells of the groups it is about.
-fn sees_all(look: &Look) -> bool {
-    look.is_import || look.level(&signal::CGROUPS_LEFT_OUT).most() == Some(0.0)
+fn sees_all(observed: &Observed) -> bool {
+    observed.is_import || observed.level(&signal::CGROUPS_LEFT_OUT).most() == Some(0.0)
 }
 
 /// The group that met its limits most often, and how often.
 fn most_often_at_its_limit<'a>(case: &Case<'a>) -> Option<(&'a str, Clause)> {
-    let look = case.look;
-    let highs = look.each_rate(&signal::CGROUP_HIGH);
-    let mut maxes = look.each_rate(&signal::CGROUP_MAX);
-    maxes.extend(look.each_rate(&signal::CGROUP_FAILCNT));
+    let observed = case.observed;
+    let highs = observed.each_rate(&signal::CGROUP_HIGH);
+    let mut maxes = observed.each_rate(&signal::CGROUP_MAX);
+    maxes.extend(observed.each_rate(&signal::CGROUP_FAILCNT));
     let over = |labels: &str| {
         let of = |tracks: &[(&str, Track)]| {
             tracks.iter().find(|(other, _)| *other == labels).map(|(_, track)| track.clone())
@@ -176,15 +178,15 @@ fn most_often_at_its_limit<'a>(case: &Case<'a>) -> Option<(&'a str, Clause)> {
 
 /// Stacks and stalls can still show it, and what others have counted. `are_some_seen`: there are counters of a group that do not show it.
 fn without_counters(case: &Case<'_>, are_some_seen: bool) -> Verdict {
-    let (look, windows) = (case.look, case.windows());
+    let (observed, windows) = (case.observed, case.windows());
     let (stacks, stalls) = measured(case, &Hits::always(Answer::Yes, windows.count));
     let share = stacks.share;
     // A log of the kernel tells who was killed because nothing could be freed.
-    let kills = look.each_growth(&signal::CGROUP_OOM);
+    let kills = observed.each_growth(&signal::CGROUP_OOM);
     let killed = (!kills.is_empty()).then(|| kills.iter().map(|(_, count)| count).sum::<f64>());
     let (dies, line) = case.whole("processes killed at the limit of their group", "cgroup memory.events", killed);
     // Or whom it gave nothing.
-    let refused = look.growth(&signal::FAILED_IN_GROUP);
+    let refused = observed.growth(&signal::FAILED_IN_GROUP);
     let name = "allocations that the limit of their group refused";
     let (refuses, refused_line) = case.whole(name, "import failed_in_group", refused);
     let told = |is_told: bool, answer: Answer| if is_told { answer } else { Answer::No };
@@ -196,7 +198,7 @@ fn without_counters(case: &Case<'_>, are_some_seen: bool) -> Verdict {
             why: "of the groups that have one not all were recorded".to_owned(),
         }
     } else {
-        look.missing(&signal::CGROUP_HIGH)
+        observed.missing(&signal::CGROUP_HIGH)
     });
     let logged = |answer, line| Says {
         tier: Tier::Counters,
@@ -228,7 +230,7 @@ fn without_counters(case: &Case<'_>, are_some_seen: bool) -> Verdict {
                 of: "control group".to_owned(),
             }));
         }
-        raise_some_limit(look, draft);
+        raise_some_limit(observed, draft);
         where_the_host_has_room(case, draft);
     })
 }
@@ -238,11 +240,11 @@ fn name_of(labels: &str) -> &str {
 }
 
 fn of_group(case: &Case<'_>, labels: &str, clause: &Clause) -> Verdict {
-    let (look, windows) = (case.look, case.windows());
+    let (observed, windows) = (case.observed, case.windows());
     let group = name_of(labels).to_owned();
     let symptom = case.lasting(&[clause]);
     let hits = symptom.hits.clone();
-    let full = look.each_rate(&signal::CGROUP_FULL).into_iter().find(|(other, _)| *other == labels);
+    let full = observed.each_rate(&signal::CGROUP_FULL).into_iter().find(|(other, _)| *other == labels);
     let (stacks, stalls) = measured(case, &hits);
     let share = stacks.share;
     let mut mechanisms = vec![stacks, stalls];
@@ -256,11 +258,12 @@ fn of_group(case: &Case<'_>, labels: &str, clause: &Clause) -> Verdict {
         draft.cost.cpu_share = share;
         draft.at_least = Some(Severity::Medium);
         draft.who.insert(0, Who { name: group.clone(), pid: None, share: None, of: "control group".to_owned() });
-        let limits = if groups::have_v2(look, &hits) { "memory.high and memory.max" } else { "memory.limit_in_bytes" };
-        let limit = look.each_level(&signal::CGROUP_LIMIT).into_iter().find(|(other, _)| *other == labels);
+        let limits =
+            if groups::have_v2(observed, &hits) { "memory.high and memory.max" } else { "memory.limit_in_bytes" };
+        let limit = observed.each_level(&signal::CGROUP_LIMIT).into_iter().find(|(other, _)| *other == labels);
         let limit = limit.and_then(|(_, track)| track.mean(&hits, windows)).filter(|limit| *limit < NO_LIMIT);
-        let file = if groups::have_v2(look, &hits) { "memory.max" } else { "memory.limit_in_bytes" };
-        let how = limit.and_then(|limit| doubled(look, &group, file, limit, &hits)).unwrap_or_default();
+        let file = if groups::have_v2(observed, &hits) { "memory.max" } else { "memory.limit_in_bytes" };
+        let how = limit.and_then(|limit| doubled(observed, &group, file, limit, &hits)).unwrap_or_default();
         let raise = format!("raise {limits} of {group}{how}, or give the job in it less memory");
         draft.changes.push(advice(&raise, false));
         draft.summary = format!(
@@ -273,9 +276,9 @@ fn of_group(case: &Case<'_>, labels: &str, clause: &Clause) -> Verdict {
 }
 
 /// The command that doubles a limit, where the host has so much to give. `None`: it has not, or the group has a name that a shell would read otherwise.
-fn doubled(look: &Look, group: &str, file: &str, limit: f64, hits: &Hits) -> Option<String> {
+fn doubled(observed: &Observed, group: &str, file: &str, limit: f64, hits: &Hits) -> Option<String> {
     let is_plain = group.chars().all(|c| c.is_ascii_alphanumeric() || "/_-.:@".contains(c)) && group.starts_with('/');
-    let is_there = look.available().mean(hits, &look.windows).is_some_and(|available| available > limit);
+    let is_there = observed.available().mean(hits, &observed.windows).is_some_and(|available| available > limit);
     let mib = (limit / f64::from(1 << 20)) as u64 * 2;
     (is_plain && is_there && mib > 0).then(|| {
         format!(" (twice as much: pagewise set 'cgroup[{group}].{file}={mib}M'; pagewise revert puts it back)")
@@ -285,16 +288,20 @@ fn doubled(look: &Look, group: &str, file: &str, limit: f64, hits: &Hits) -> Opt
 /// One reading of a group's files has no rate: that it is full, and of what, is all they say. A group that is full of page cache is as it
 /// should be; one that is full of what cannot be reclaimed is at its end. `None`: there is none such.
 fn by_reading(case: &Case<'_>) -> Option<Verdict> {
-    let look = case.look;
+    let observed = case.observed;
     let of = |signal, labels: &str| {
-        look.each_level(signal).into_iter().find(|(other, _)| *other == labels).map(|(_, track)| track)
+        observed.each_level(signal).into_iter().find(|(other, _)| *other == labels).map(|(_, track)| track)
     };
     let full = |labels: &str, limit: &Track| {
-        let used = case.clause(
-            "in use, of the limit, in one reading",
-            "cgroup memory files",
-            of(&signal::CGROUP_USAGE, labels)?.share_of(limit),
-        );
+        const USED: &str = "in use, of the limit, in one reading";
+        // What docker prints has no page cache that was used once.
+        if let Some(used) = of(&signal::CONTAINER_USED, labels) {
+            return Some((case.clause(USED, "docker stats", used.share_of(limit)), None));
+        }
+        // A `memory.stat` alone has its parts.
+        let of_parts = || Some(of(&signal::CGROUP_ANON, labels)?.plus(&of(&signal::CGROUP_FILE, labels)?));
+        let used = of(&signal::CGROUP_USAGE, labels).or_else(of_parts)?;
+        let used = case.clause(USED, "cgroup memory files", used.share_of(limit));
         let shared = of(&signal::CGROUP_SHARED, labels).unwrap_or_else(|| Track::constant(0.0, case.windows().count));
         let files = of(&signal::CGROUP_FILE, labels)?.with(&shared, |files, shared| Some((files - shared).max(0.0)));
         let files = case.clause(
@@ -302,27 +309,35 @@ fn by_reading(case: &Case<'_>) -> Option<Verdict> {
             "cgroup memory.stat",
             files.share_of(limit),
         );
-        Some((used, files))
+        Some((used, Some(files)))
     };
-    let limits = look.each_level(&signal::CGROUP_LIMIT).into_iter();
-    let limited =
-        limits.filter(|(_, limit)| look.is_import && limit.most().is_some_and(|most| most > 0.0 && most < NO_LIMIT));
+    let own = observed.each_level(&signal::CGROUP_LIMIT);
+    let limits = own.into_iter().chain(observed.each_level(&signal::CGROUP_LEAST_LIMIT));
+    let limited = limits
+        .filter(|(_, limit)| observed.is_import && limit.most().is_some_and(|most| most > 0.0 && most < NO_LIMIT));
     let mut all = limited.filter_map(|(labels, limit)| Some((labels.to_owned(), full(labels, &limit)?)));
+    let hits_of = |used: &Clause, files: Option<&Clause>| match files {
+        Some(files) => used.hits.and(&files.hits),
+        None => used.hits.clone(),
+    };
     let (labels, (used, files)) =
-        all.find(|(_, (used, files))| used.hits.and(&files.hits).answers.contains(&Answer::Yes))?;
-    let symptom = case.lasting(&[&used, &files]);
+        all.find(|(_, (used, files))| hits_of(used, files.as_ref()).answers.contains(&Answer::Yes))?;
+    let clauses: Vec<&Clause> = std::iter::once(&used).chain(&files).collect();
+    let symptom = case.lasting(&clauses);
     let hits = symptom.hits.clone();
     let name = label(&labels, "cgroup").unwrap_or("not told").to_owned();
     case.where_it_holds(symptom, |draft| {
         draft.confidence = Some(Confidence::Low);
         let part = |clause: &Clause| clause.value(&hits, case.windows()).map_or_else(|| "much".to_owned(), words::percent);
+        let cache = match &files {
+            Some(files) => format!("and page cache that could go is {} of it", part(files)),
+            None => "beside page cache that was used once".to_owned(),
+        };
         draft.summary = format!(
-            "A control group uses {} of its limit, and page cache that could go is {} of it: each of its allocations has to find something \
-             else to reclaim, or fails.",
+            "A control group uses {} of its limit, {cache}: each of its allocations has to find something else to reclaim, or fails.",
             part(&used),
-            part(&files),
         );
-        draft.missing.push(look.missing(&signal::CGROUP_MAX));
+        draft.missing.push(observed.missing(&signal::CGROUP_MAX));
         if name != "not told" {
             draft.who.push(Who { name, pid: None, share: None, of: "control group".to_owned() });
         }
@@ -332,9 +347,9 @@ fn by_reading(case: &Case<'_>) -> Option<Verdict> {
 
 /// Then all waiting for memory is within the group.
 fn where_the_host_has_room(case: &Case<'_>, draft: &mut Draft) {
-    let look = case.look;
-    let Some(free) = super::room::free(look, &draft.hits) else { return };
+    let observed = case.observed;
+    let Some(free) = super::room::free(observed, &draft.hits) else { return };
     draft.evidence.push(said("meminfo MemFree", "free on the host", Some(free), Bytes));
-    draft.cost.stalled_share = look.rate(&signal::PSI_MEMORY_SOME).mean(&draft.hits, case.windows());
+    draft.cost.stalled_share = observed.rate(&signal::PSI_MEMORY_SOME).mean(&draft.hits, case.windows());
     draft.summary.push_str(&format!(" The host itself has {} free.", words::bytes(free)));
 }

@@ -25,7 +25,7 @@ pub(super) const RULE: Rule = Rule {
             "start processes more rarely: workers that stay, posix_spawn or vfork instead of fork, fewer libraries to map at each start",
         )
         .after_restart()
-        .when("where processes wait for such lists", |look, hits| lists(look, hits).is_some_and(|part| part >= 0.10)),
+        .when("where processes wait for such lists", |observed, hits| lists(observed, hits).is_some_and(|part| part >= 0.10)),
         Step::advice("see whether NUMA balancing or khugepaged cause the unmapping (numa-imbalance, khugepaged-burn)"),
     ],
     counterindications: &["No setting of the host cures it; it is reported so that nothing else is blamed."],
@@ -53,14 +53,14 @@ pub(in super::super) const NOT: &[Family] =
     &[Family::Khugepaged, Family::Kswapd, Family::Reclaim, Family::Compaction, Family::SlabShrink];
 
 /// The part of the samples in such lists.
-fn lists(look: &Look, over: &Hits) -> Option<f64> {
-    Some(look.profile.as_ref()?.counts(Family::ReverseMap, NOT, over, &look.windows).share())
+fn lists(observed: &Observed, over: &Hits) -> Option<f64> {
+    Some(observed.profile.as_ref()?.counts(Family::ReverseMap, NOT, over, &observed.windows).share())
 }
 
 /// Samples waiting for a lock by whose name it may be a process's map.
 fn waits_for_the_map(case: &Case<'_>, all: &Hits) -> Says {
     let lock = case.stacks("samples waiting for the map of memory", Family::MmapLock, &[Family::Khugepaged], all);
-    match &case.look.profile {
+    match &case.observed.profile {
         Some(profile) if lock.answer == Answer::Yes && !profile.waits_for_the_map(all, case.windows()) => {
             if profile.is_flat() {
                 let why = "callers were not recorded, and other things have such locks, too";
@@ -73,7 +73,7 @@ fn waits_for_the_map(case: &Case<'_>, all: &Hits) -> Says {
 }
 
 fn judge(case: &Case<'_>) -> Verdict {
-    let look = case.look;
+    let observed = case.observed;
     let all = Hits::always(Answer::Yes, case.windows().count);
     let lock = waits_for_the_map(case, &all);
     let listed = case.stacks("samples in the lists of who maps what", Family::ReverseMap, NOT, &all);
@@ -105,7 +105,7 @@ fn judge(case: &Case<'_>) -> Verdict {
     let symptom = case.lasting_hits(all);
     case.decide(symptom, says.into_iter().collect()).found(|draft| {
         draft.cost.cpu_share = parts.into_iter().flatten().reduce(f64::max);
-        let received = look.rate(&signal::TLB_REMOTE_RECEIVED).mean_of_all(case.windows());
+        let received = observed.rate(&signal::TLB_REMOTE_RECEIVED).mean_of_all(case.windows());
         draft.evidence.push(said("vmstat nr_tlb_remote_flush_received", "shootdowns received", received, PerSecond));
         if is_of_lists {
             draft.other = Some(LISTS);

@@ -55,7 +55,7 @@ mod prelude {
     };
     pub(super) use super::super::document::{Confidence, Evidence, Severity, Tier, Who};
     pub(super) use super::super::families::Family;
-    pub(super) use super::super::look::{Hits, Look, Missing, Track};
+    pub(super) use super::super::observed::{Hits, Missing, Observed, Track};
     pub(super) use super::super::processes::By;
     pub(super) use super::super::rule::{Rule, THREE_WINDOWS, Threshold};
     pub(super) use super::super::signal;

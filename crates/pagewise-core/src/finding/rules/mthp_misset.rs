@@ -1,7 +1,7 @@
 //! Sizes of huge pages that are set against each other, or never to be had.
 
 use super::super::huge_faults::{as_large, is_on};
-use super::super::look::label;
+use super::super::observed::label;
 use super::super::propose::set;
 use super::super::rule::{Step, To};
 use super::prelude::*;
@@ -28,8 +28,8 @@ pub(super) const RULE: Rule = Rule {
         "a fault that gets no 2 MiB tries for 64 KiB, which are easier to get",
     )
     .after_restart()
-    .when("where the 2 MiB size is on and 64 KiB are not", |look, _| {
-        is_on(look, "mthp[2048k].enabled") && !is_on(look, "mthp[64k].enabled")
+    .when("where the 2 MiB size is on and 64 KiB are not", |observed, _| {
+        is_on(observed, "mthp[2048k].enabled") && !is_on(observed, "mthp[64k].enabled")
     })],
     counterindications: &["A size that follows the global switch (inherit) changes with it from then on."],
     docs: &["Documentation/admin-guide/mm/transhuge.rst, multi-size THP"],
@@ -42,23 +42,25 @@ fn tunable(size: &str) -> String {
 }
 
 fn judge(case: &Case<'_>) -> Verdict {
-    let look = case.look;
+    let observed = case.observed;
     let windows = case.windows();
-    let global = look.settings.value("thp.enabled");
+    let global = observed.settings.value("thp.enabled");
     let is_against = |name: &&str| {
-        name.ends_with("].enabled") && look.settings.value(name) == Some("always") && global == Some("never")
+        name.ends_with("].enabled") && observed.settings.value(name) == Some("always") && global == Some("never")
     };
-    let against: Vec<&str> = look.settings.names("mthp[").filter(is_against).collect();
-    let number = look.settings.are_known().then_some(against.len() as f64);
+    let against: Vec<&str> = observed.settings.names("mthp[").filter(is_against).collect();
+    let number = observed.settings.are_known().then_some(against.len() as f64);
     let (ignores, ignored) = case.whole("sizes that ignore the global switch", "settings mthp[*].enabled", number);
-    let fallback = look.each_rate(&signal::MTHP_FALLBACK);
-    let alloc = look.each_rate(&signal::MTHP_ALLOC);
-    if fallback.is_empty() && against.is_empty() && look.settings.names("mthp[").next().is_none() {
-        return if look.settings.are_known() {
+    let fallback = observed.each_rate(&signal::MTHP_FALLBACK);
+    let alloc = observed.each_rate(&signal::MTHP_ALLOC);
+    if fallback.is_empty() && against.is_empty() && observed.settings.names("mthp[").next().is_none() {
+        return if observed.settings.are_known() {
             case.absent("sizes of huge pages", Some(0.0), Number)
         } else {
             case.decide(
-                case.lasting_hits(Track::unknown(windows.count, look.missing(&signal::MTHP_FALLBACK)).hits(|_| true)),
+                case.lasting_hits(
+                    Track::unknown(windows.count, observed.missing(&signal::MTHP_FALLBACK)).hits(|_| true),
+                ),
                 Vec::new(),
             )
         };
@@ -89,16 +91,16 @@ fn judge(case: &Case<'_>) -> Verdict {
         for name in &against {
             says.push(format!("{name} is always and ignores that thp.enabled is never"));
             let why = "the size follows thp.enabled again";
-            draft.changes.extend(set(name, "inherit", why, true, look));
+            draft.changes.extend(set(name, "inherit", why, true, observed));
         }
         for (size, part, hits) in &refused {
             let share = part.value(hits, windows).map_or_else(|| "most".to_owned(), words::percent);
             says.push(format!("{share} of the faults that wanted {size} did not get it"));
             let name = tunable(size);
-            let has = |name: &str| look.settings.value(name);
+            let has = |name: &str| observed.settings.value(name);
             if has(&name) == Some("always") || (has(&name) == Some("inherit") && global == Some("always")) {
                 let why = "only programs that ask try for this size";
-                draft.changes.extend(set(&name, "madvise", why, true, look));
+                draft.changes.extend(set(&name, "madvise", why, true, observed));
             }
         }
         if let Some(hits) = hits {

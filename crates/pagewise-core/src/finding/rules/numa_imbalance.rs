@@ -1,6 +1,6 @@
 //! Memory on the wrong node, or moved between nodes all the time.
 
-use super::super::look::label;
+use super::super::observed::label;
 use super::super::rule::{Step, To};
 use super::prelude::*;
 use std::collections::BTreeMap;
@@ -32,12 +32,12 @@ pub(super) const RULE: Rule = Rule {
             To::First(&["0"]),
             "a node takes memory of another before it reclaims its own",
         )
-        .when("where it is known to be on", |look, _| look.settings.number("vm.zone_reclaim_mode").is_some()),
+        .when("where it is known to be on", |observed, _| observed.settings.number("vm.zone_reclaim_mode").is_some()),
         Step::advice("bind the job to a node, or interleave its memory (numactl)"),
         Step::set("kernel.numa_balancing", To::First(&["0"]), "the kernel moves no pages between nodes by itself")
             .from(&["1", "2", "3"])
-            .when("where it moves pages or looks where they are used", |look, hits| {
-                let mean = |signal| look.rate(signal).mean(hits, &look.windows).unwrap_or(0.0);
+            .when("where it moves pages or samples where they are used", |observed, hits| {
+                let mean = |signal| observed.rate(signal).mean(hits, &observed.windows).unwrap_or(0.0);
                 mean(&signal::NUMA_HINT_FAULTS) + mean(&signal::NUMA_MIGRATED) > 0.0
             }),
     ],
@@ -60,10 +60,10 @@ pub(in super::super) const MOVED_PAGES: (&str, &str) = (
 
 /// What `numactl -H` and its like print of nodes, one above the other. Low watermarks are not printed: kswapd is woken on a node before
 /// a hundredth of it is free (ours).
-fn lopsided_as_printed(look: &Look) -> Track {
+fn lopsided_as_printed(observed: &Observed) -> Track {
     const SHORT: f64 = 0.01;
-    let total = look.each_level(&signal::IMPORTED_NODE_TOTAL);
-    let parts: Vec<Track> = look
+    let total = observed.each_level(&signal::IMPORTED_NODE_TOTAL);
+    let parts: Vec<Track> = observed
         .each_level(&signal::IMPORTED_NODE_FREE)
         .iter()
         .filter_map(|(labels, free)| Some(free.share_of(&total.iter().find(|(other, _)| other == labels)?.1)))
@@ -74,17 +74,17 @@ fn lopsided_as_printed(look: &Look) -> Track {
         let is_short = free.iter().any(|part| *part < SHORT);
         Some(if is_short { free.into_iter().fold(0.0, f64::max) } else { 0.0 })
     };
-    Track::new((0..look.windows.count).map(value).collect(), None)
+    Track::new((0..observed.windows.count).map(value).collect(), None)
 }
 
 /// Of the windows: free memory of the node that has most, where another is below its low watermark.
-fn lopsided(look: &Look) -> Track {
-    if look.has(&signal::IMPORTED_NODE_FREE) && !look.has(&signal::ZONE_FREE) {
-        return lopsided_as_printed(look);
+fn lopsided(observed: &Observed) -> Track {
+    if observed.has(&signal::IMPORTED_NODE_FREE) && !observed.has(&signal::ZONE_FREE) {
+        return lopsided_as_printed(observed);
     }
     let by_node = |signal: &signal::Quantity| {
         let mut nodes: BTreeMap<String, Track> = BTreeMap::new();
-        for (labels, track) in look.each_level(signal) {
+        for (labels, track) in observed.each_level(signal) {
             let node = label(labels, "node").unwrap_or("").to_owned();
             let sum = nodes.get(&node).map_or_else(|| track.clone(), |sum| sum.plus(&track));
             nodes.insert(node, sum);
@@ -93,7 +93,7 @@ fn lopsided(look: &Look) -> Track {
     };
     let (free, low, size) = (by_node(&signal::ZONE_FREE), by_node(&signal::ZONE_LOW), by_node(&signal::ZONE_MANAGED));
     if free.is_empty() {
-        return Track::unknown(look.windows.count, look.missing(&signal::ZONE_FREE));
+        return Track::unknown(observed.windows.count, observed.missing(&signal::ZONE_FREE));
     }
     let at = |nodes: &BTreeMap<String, Track>, node: &String, window: usize| {
         nodes.get(node).and_then(|track| track.values().get(window).copied().flatten())
@@ -108,13 +108,13 @@ fn lopsided(look: &Look) -> Track {
         }
         Some(if is_short { most } else { 0.0 })
     };
-    Track::new((0..look.windows.count).map(value).collect(), None)
+    Track::new((0..observed.windows.count).map(value).collect(), None)
 }
 
 /// `None` where no zone is recorded.
-fn nodes(look: &Look) -> Option<usize> {
-    let printed = look.each_level(&signal::IMPORTED_NODE_TOTAL);
-    let zones = look.each_level(&signal::ZONE_FREE).into_iter().chain(printed).collect::<Vec<_>>();
+fn nodes(observed: &Observed) -> Option<usize> {
+    let printed = observed.each_level(&signal::IMPORTED_NODE_TOTAL);
+    let zones = observed.each_level(&signal::ZONE_FREE).into_iter().chain(printed).collect::<Vec<_>>();
     let mut nodes: Vec<&str> = zones.iter().filter_map(|(labels, _)| label(labels, "node")).collect();
     nodes.sort_unstable();
     nodes.dedup();
@@ -123,7 +123,7 @@ fn nodes(look: &Look) -> Option<usize> {
 
 /// Of one reading of the kernel's counters, or of `numastat`.
 fn by_totals(case: &Case<'_>) -> Option<Verdict> {
-    let (hit, miss) = (case.look.since_boot(&signal::NUMA_HIT)?, case.look.since_boot(&signal::NUMA_MISS)?);
+    let (hit, miss) = (case.observed.since_boot(&signal::NUMA_HIT)?, case.observed.since_boot(&signal::NUMA_MISS)?);
     let all = hit + miss;
     let values =
         [("allocations in all", Some(all)), ("of these, those that missed their node", Some(miss / all.max(1.0)))];
@@ -133,26 +133,26 @@ fn by_totals(case: &Case<'_>) -> Option<Verdict> {
 }
 
 fn judge(case: &Case<'_>) -> Verdict {
-    let look = case.look;
+    let observed = case.observed;
     let windows = case.windows();
     if let Some(verdict) = by_totals(case) {
         return verdict;
     }
-    if nodes(look) == Some(1) {
+    if nodes(observed) == Some(1) {
         return case.absent("NUMA nodes", Some(1.0), Number);
     }
-    let (hit, miss) = (look.rate(&signal::NUMA_HIT), look.rate(&signal::NUMA_MISS));
+    let (hit, miss) = (observed.rate(&signal::NUMA_HIT), observed.rate(&signal::NUMA_MISS));
     let misses = case.clause("allocations that missed their node", "vmstat numa_miss", miss.share_of(&hit.plus(&miss)));
-    let faults = look.rate(&signal::NUMA_HINT_FAULTS);
+    let faults = observed.rate(&signal::NUMA_HINT_FAULTS);
     let often = case.rate("hint faults", &signal::NUMA_HINT_FAULTS);
-    let local = look.rate(&signal::NUMA_HINT_LOCAL).per(&faults);
+    let local = observed.rate(&signal::NUMA_HINT_LOCAL).per(&faults);
     let local = case.clause("hint faults on the own node", "vmstat numa_hint_faults_local", local);
-    let page = look.page_size;
-    let moved = look.rate(&signal::NUMA_MIGRATED).map(|pages| pages * page);
+    let page = observed.page_size;
+    let moved = observed.rate(&signal::NUMA_MIGRATED).map(|pages| pages * page);
     let moved = case.clause("memory moved between nodes", "vmstat numa_pages_migrated", moved);
-    let own = look.rate(&signal::ZONE_RECLAIM_SUCCESS).plus(&look.rate(&signal::ZONE_RECLAIM_FAILED));
+    let own = observed.rate(&signal::ZONE_RECLAIM_SUCCESS).plus(&observed.rate(&signal::ZONE_RECLAIM_FAILED));
     let own = case.clause("reclaim of the own node", "vmstat zone_reclaim_*", own);
-    let uneven = case.clause("free on another node while one is short", "zoneinfo", lopsided(look));
+    let uneven = case.clause("free on another node while one is short", "zoneinfo", lopsided(observed));
     let balancing = often.hits.and(&local.hits);
     let all = [&misses.hits, &balancing, &moved.hits, &own.hits, &uneven.hits];
     let none = Hits::always(Answer::No, windows.count);
@@ -161,7 +161,7 @@ fn judge(case: &Case<'_>) -> Verdict {
     let mut any = all.iter().filter(|hits| is_known(hits)).fold(none, |sum, hits| sum.or(hits));
     if !all.iter().any(|hits| is_known(hits)) {
         any = misses.hits.clone();
-    } else if look.is_import && !is_known(&misses.hits) {
+    } else if observed.is_import && !is_known(&misses.hits) {
         // What each node has free says nothing of who reads what another one has.
         any = any.or(&misses.hits);
     }
@@ -189,6 +189,6 @@ fn judge(case: &Case<'_>) -> Verdict {
         if case.lasting_hits(often.hits.and(&local.hits)).answer == Answer::Yes {
             text.push("programs use memory of another node");
         }
-        draft.summary = format!("On {} nodes: {}.", nodes(look).unwrap_or(0), text.join("; "));
+        draft.summary = format!("On {} nodes: {}.", nodes(observed).unwrap_or(0), text.join("; "));
     })
 }

@@ -61,26 +61,29 @@ const REFUSED: (&str, &str) = (
 );
 
 /// Up to all of memory beside swap, which can always be kept.
-fn more_promises(look: &Look) -> Option<&'static str> {
-    let (swap, _) = look.swap()?;
-    let beyond = look.last(&signal::COMMIT_LIMIT)? - swap;
-    (beyond < 0.95 * look.memory()?).then_some("100%")
+fn more_promises(observed: &Observed) -> Option<&'static str> {
+    let (swap, _) = observed.swap()?;
+    let beyond = observed.last(&signal::COMMIT_LIMIT)? - swap;
+    (beyond < 0.95 * observed.memory()?).then_some("100%")
 }
 
-fn some_swap(look: &Look) -> Option<String> {
-    let ample = look.share_of_memory(&look.available()).mean_of_all(&look.windows).is_some_and(|share| share >= 0.25);
+fn some_swap(observed: &Observed) -> Option<String> {
+    let ample = observed
+        .share_of_memory(&observed.available())
+        .mean_of_all(&observed.windows)
+        .is_some_and(|share| share >= 0.25);
     if ample {
         return None;
     }
-    let (swap, _) = look.swap()?;
-    let quarter = look.memory()? / 4.0 / (1u64 << 30) as f64;
+    let (swap, _) = observed.swap()?;
+    let quarter = observed.memory()? / 4.0 / (1u64 << 30) as f64;
     (swap <= 0.0 && quarter >= 1.0).then(|| format!("zram:{quarter:.0}G"))
 }
 
 /// Seconds until nothing is left if it goes on as it did, by the first and the last window.
-fn time_left(look: &Look, left: &Track) -> Option<f64> {
+fn time_left(observed: &Observed, left: &Track) -> Option<f64> {
     let (first, last) = left.ends()?;
-    let windows = &look.windows;
+    let windows = &observed.windows;
     // From the middle of the first window to that of the last.
     let between = windows.seconds() - windows.width as f64 * 1e-9;
     let per_second = (first - last) / between;
@@ -90,16 +93,16 @@ fn time_left(look: &Look, left: &Track) -> Option<f64> {
 /// Zones whose free memory is below the watermark at which kswapd is woken, and whose page cache is less than the lowest one. The kernel
 /// writes it down when an allocation failed or somebody was killed; elsewhere a zone may be so for a moment. `None`: no log of the kernel
 /// says.
-fn empty_zones(look: &Look) -> Option<f64> {
-    if !look.tools.iter().any(|tool| tool == "kernel-log") {
+fn empty_zones(observed: &Observed) -> Option<f64> {
+    if !observed.tools.iter().any(|tool| tool == "kernel-log") {
         return None;
     }
-    let (free, files) = (look.each_level(&signal::ZONE_FREE), look.each_level(&signal::ZONE_FILE));
+    let (free, files) = (observed.each_level(&signal::ZONE_FREE), observed.each_level(&signal::ZONE_FILE));
     let in_window = |tracks: &[(&str, Track)], labels: &str, window: usize| -> Option<f64> {
         let of_zone = tracks.iter().filter(|(other, _)| *other == labels);
         of_zone.map(|(_, track)| track.values().get(window).copied().flatten()).reduce(|a, b| Some(a? + b?))?
     };
-    let (lowest, low) = (look.each_level(&signal::ZONE_MIN), look.each_level(&signal::ZONE_LOW));
+    let (lowest, low) = (observed.each_level(&signal::ZONE_MIN), observed.each_level(&signal::ZONE_LOW));
     let is_empty = |labels: &str, min: &Track| {
         min.values().iter().enumerate().any(|(window, min)| {
             let Some(min) = min.filter(|min| *min > 0.0) else { return false };
@@ -113,19 +116,19 @@ fn empty_zones(look: &Look) -> Option<f64> {
 }
 
 /// Bytes of swap, where it is more than a token (a tenth of memory): a small one fills up with what nobody uses, and stays so.
-pub(super) fn swap_beyond_a_token(look: &Look) -> Option<f64> {
+pub(super) fn swap_beyond_a_token(observed: &Observed) -> Option<f64> {
     const TOKEN: f64 = 0.1;
-    let (swap, _) = look.swap()?;
-    (swap >= TOKEN * look.memory()?).then_some(swap)
+    let (swap, _) = observed.swap()?;
+    (swap >= TOKEN * observed.memory()?).then_some(swap)
 }
 
 /// Swap is used up, and little memory is to be had beside it.
 fn swap_used_up(case: &Case<'_>) -> Option<(Clause, Clause)> {
-    let look = case.look;
-    let swap = swap_beyond_a_token(look)?;
-    let left = look.level(&signal::SWAP_FREE).map(|bytes| bytes / swap);
+    let observed = case.observed;
+    let swap = swap_beyond_a_token(observed)?;
+    let left = observed.level(&signal::SWAP_FREE).map(|bytes| bytes / swap);
     let left = case.clause("swap that is left", "meminfo SwapFree / SwapTotal", left);
-    let available = look.share_of_memory(&look.available());
+    let available = observed.share_of_memory(&observed.available());
     let short = case.clause("memory to be had, where swap is used up", "meminfo MemAvailable", available);
     Some((left, short))
 }
@@ -133,15 +136,15 @@ fn swap_used_up(case: &Case<'_>) -> Option<(Clause, Clause)> {
 /// More is promised than there is, and next to nothing is left, as a listing prints it: programs need what they were promised. However short, it
 /// is a host at its end.
 fn overdrawn(case: &Case<'_>) -> Option<Clause> {
-    let look = case.look;
-    if !look.has(&signal::IMPORTED_COMMIT) {
+    let observed = case.observed;
+    if !observed.has(&signal::IMPORTED_COMMIT) {
         return None;
     }
     let promised =
-        case.clause("promised, of memory and swap", "import commit_percent", look.level(&signal::IMPORTED_COMMIT));
+        case.clause("promised, of memory and swap", "import commit_percent", observed.level(&signal::IMPORTED_COMMIT));
     // At the worst row of a window: a mean of two hides the one in which nothing was left.
-    let rest = look.available().with(&look.level(&signal::MEM_FREE), |all, free| Some((all - free).max(0.0)));
-    let available = look.share_of_memory(&rest.plus(&look.least(&signal::MEM_FREE)));
+    let rest = observed.available().with(&observed.level(&signal::MEM_FREE), |all, free| Some((all - free).max(0.0)));
+    let available = observed.share_of_memory(&rest.plus(&observed.least(&signal::MEM_FREE)));
     let mut left =
         case.clause("memory to be had, where more is promised than there is", "meminfo MemAvailable", available);
     left.hits = left.hits.and(&promised.hits);
@@ -150,44 +153,44 @@ fn overdrawn(case: &Case<'_>) -> Option<Clause> {
 
 /// What is left in the last row of a listing, of memory and swap: it may end where the host did, however its rows before were. Page cache
 /// counts as a whole, so that it is not less than this.
-fn left_at_the_end(look: &Look) -> Option<f64> {
-    if !look.is_import || look.ticks < 2 {
+fn left_at_the_end(observed: &Observed) -> Option<f64> {
+    if !observed.is_import || observed.ticks < 2 {
         return None;
     }
-    let (swap, _) = look.swap()?;
+    let (swap, _) = observed.swap()?;
     // What a tool prints in place of the kernel's own numbers is known by window only.
-    let cache = look.last(&signal::PAGE_CACHE).or_else(|| Some(look.least(&signal::PAGE_CACHE).ends()?.1));
-    let slab = look.last(&signal::SLAB_RECLAIMABLE).unwrap_or(0.0);
-    let unheld = look.last(&signal::MEM_FREE)? + cache? + slab;
-    let available = look.last(&signal::MEM_AVAILABLE).unwrap_or(0.0);
-    Some((unheld.max(available) + look.last(&signal::SWAP_FREE)?) / (look.memory()? + swap))
+    let cache = observed.last(&signal::PAGE_CACHE).or_else(|| Some(observed.least(&signal::PAGE_CACHE).ends()?.1));
+    let slab = observed.last(&signal::SLAB_RECLAIMABLE).unwrap_or(0.0);
+    let unheld = observed.last(&signal::MEM_FREE)? + cache? + slab;
+    let available = observed.last(&signal::MEM_AVAILABLE).unwrap_or(0.0);
+    Some((unheld.max(available) + observed.last(&signal::SWAP_FREE)?) / (observed.memory()? + swap))
 }
 
 fn judge(case: &Case<'_>) -> Verdict {
-    let look = case.look;
+    let observed = case.observed;
     let windows = case.windows();
-    let kills = look.growth(&signal::OOM_KILL);
+    let kills = observed.growth(&signal::OOM_KILL);
     let (killed, kill_line) = case.whole("processes killed", "vmstat oom_kill", kills);
     // Before it gives none the kernel frees what it can.
-    let failed = look.growth(&signal::FAILED_SMALL);
+    let failed = observed.growth(&signal::FAILED_SMALL);
     let (fails, fail_line) =
         case.whole("allocations of a page that failed although they could wait", "import failed_small", failed);
-    let left = look.available().plus(&look.level(&signal::SWAP_FREE));
-    let whole = look.memory().zip(look.swap()).map(|(memory, (swap, _))| memory + swap);
+    let left = observed.available().plus(&observed.level(&signal::SWAP_FREE));
+    let whole = observed.memory().zip(observed.swap()).map(|(memory, (swap, _))| memory + swap);
     let little = match whole {
         Some(whole) => left.map(|bytes| bytes / whole),
-        None => look.share_of_memory(&left),
+        None => observed.share_of_memory(&left),
     };
     // Without swap there is nothing to give way to what is wanted next but the page cache, and that is in what is left.
-    let is_bare = look.is_import && look.swap().is_some_and(|(swap, _)| swap <= 0.0);
+    let is_bare = observed.is_import && observed.swap().is_some_and(|(swap, _)| swap <= 0.0);
     let name =
         if is_bare { "memory to be had, in a listing of a host without swap" } else { "memory and swap to be had" };
     let little = case.clause(name, "meminfo MemAvailable, SwapFree", little);
     let lasts = case.lasting(&[&little]);
-    let seconds = time_left(look, &left);
+    let seconds = time_left(observed, &left);
     let (soon, soon_line) = case.whole("time until nothing is left", "meminfo MemAvailable, SwapFree", seconds);
     // A listing of one reading shows a state: whether it falls nobody can say.
-    let is_state = look.is_import && look.ticks == 1;
+    let is_state = observed.is_import && observed.ticks == 1;
     let soon = match soon {
         _ if is_state => Answer::Yes,
         // What does not fall has no end.
@@ -197,15 +200,15 @@ fn judge(case: &Case<'_>) -> Verdict {
     let used_up = swap_used_up(case);
     let swap_gone = used_up.as_ref().map(|(left, short)| case.lasting(&[left, short]));
     let is_used_up = swap_gone.as_ref().map_or(Answer::No, |lasting| lasting.answer);
-    let mode = look.settings.value("vm.overcommit_memory");
-    let promised = look.level(&signal::COMMITTED).share_of(&look.level(&signal::COMMIT_LIMIT));
+    let mode = observed.settings.value("vm.overcommit_memory");
+    let promised = observed.level(&signal::COMMITTED).share_of(&observed.level(&signal::COMMIT_LIMIT));
     let promised = case.clause("promised, of the limit", "meminfo Committed_AS / CommitLimit", promised);
     let refuses = if mode == Some("2") { case.lasting(&[&promised]).answer } else { Answer::No };
-    let zones = empty_zones(look);
+    let zones = empty_zones(observed);
     let (empty, empty_line) =
         case.whole("zones with neither free pages nor page cache left", "zoneinfo free, low, min", zones);
     let empty = if zones.is_some() { empty } else { Answer::No };
-    let given_up = look.level(&signal::NOTHING_TO_FREE).mean_of_all(windows);
+    let given_up = observed.level(&signal::NOTHING_TO_FREE).mean_of_all(windows);
     let (gave_up, gave_up_line) =
         case.whole("of the kernel's reports, those with nothing left to free", "import nothing_to_free", given_up);
     let gave_up = if given_up.is_some() { gave_up } else { Answer::No };
@@ -216,17 +219,19 @@ fn judge(case: &Case<'_>) -> Verdict {
     let (ended, end_line) = case.whole(
         "memory and swap that the last row of a listing has left",
         "meminfo MemFree, Cached, Buffers, SwapFree",
-        left_at_the_end(look),
+        left_at_the_end(observed),
     );
     // The programs that run have no more of their own text in memory, whatever swap is left. A container's account of its cache may be small, while
     // memory is free.
-    let left = look.last(&signal::MEM_AVAILABLE).or_else(|| look.last(&signal::MEM_FREE));
-    let left = left.zip(look.memory()).map(|(left, memory)| left / memory);
+    let left = observed.last(&signal::MEM_AVAILABLE).or_else(|| observed.last(&signal::MEM_FREE));
+    let left = left.zip(observed.memory()).map(|(left, memory)| left / memory);
     let (is_short, _) = case.whole("memory and swap to be had", "meminfo MemAvailable", left);
-    let cache = look.last(&signal::PAGE_CACHE).filter(|_| look.is_import && look.ticks > 1 && is_short == Answer::Yes);
+    let cache = observed
+        .last(&signal::PAGE_CACHE)
+        .filter(|_| observed.is_import && observed.ticks > 1 && is_short == Answer::Yes);
     let (tiny, tiny_line) =
         case.whole("page cache that the last row of a listing has left", "meminfo Cached, Buffers", cache);
-    let part = cache.zip(look.memory()).map(|(cache, memory)| cache / memory);
+    let part = cache.zip(observed.memory()).map(|(cache, memory)| cache / memory);
     let (no_part, part_line) =
         case.whole("of memory, page cache that the last row of a listing has left", "meminfo Cached, MemTotal", part);
     let is_without_cache = tiny.and(no_part) == Answer::Yes;
@@ -246,7 +251,7 @@ fn judge(case: &Case<'_>) -> Verdict {
     };
     symptom.hits.missing = lasts.hits.missing.clone();
     if kills.is_none() {
-        symptom.hits.missing.push(look.missing(&signal::OOM_KILL));
+        symptom.hits.missing.push(observed.missing(&signal::OOM_KILL));
     }
     symptom.evidence = vec![kill_line, little.evidence(&hits, windows), soon_line];
     symptom.evidence.extend(zones.is_some().then_some(empty_line));
@@ -291,7 +296,7 @@ fn judge(case: &Case<'_>) -> Verdict {
             says.push(format!("{zones} of memory had neither free pages nor page cache left"));
         }
         if gave_up == Answer::Yes {
-            says.push("the kernel had looked through all memory again and again and found nothing to free".to_owned());
+            says.push("the kernel had scanned all memory again and again and found nothing to free".to_owned());
         }
         if lasts.answer == Answer::Yes {
             let share = little.value(&hits, windows).map_or_else(|| "little".to_owned(), words::percent);
@@ -324,11 +329,11 @@ fn judge(case: &Case<'_>) -> Verdict {
 }
 
 fn refused(case: &Case<'_>, draft: &mut Draft, promised: &Clause) {
-    let look = case.look;
+    let observed = case.observed;
     let windows = case.windows();
-    let mean = |signal: &signal::Quantity| look.level(signal).mean(&draft.hits, windows);
+    let mean = |signal: &signal::Quantity| observed.level(signal).mean(&draft.hits, windows);
     let (now, limit) = (mean(&signal::COMMITTED), mean(&signal::COMMIT_LIMIT));
-    let left = look.share_of_memory(&look.available()).mean(&draft.hits, windows);
+    let left = observed.share_of_memory(&observed.available()).mean(&draft.hits, windows);
     draft.other = Some(REFUSED);
     draft.at_least = Some(Severity::Medium);
     draft.summary = format!(
@@ -343,8 +348,8 @@ fn refused(case: &Case<'_>, draft: &mut Draft, promised: &Clause) {
         )),
     );
     let why = "as much may be promised as there is memory, beside swap";
-    let limit = more_promises(look).and_then(|to| set("vm.overcommit_limit", to, why, false, look));
+    let limit = more_promises(observed).and_then(|to| set("vm.overcommit_limit", to, why, false, observed));
     let why = "the kernel refuses only what could obviously never be had";
-    let guess = set("vm.overcommit_memory", "0", why, false, look);
+    let guess = set("vm.overcommit_memory", "0", why, false, observed);
     draft.changes.extend(limit.into_iter().chain(guess));
 }

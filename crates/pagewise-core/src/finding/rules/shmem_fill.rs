@@ -29,7 +29,7 @@ pub(super) const RULE: Rule = Rule {
         Step::advice(
             "add swap, of zram if there is no disk for it: shared memory that nobody touches then makes room, and without swap it cannot",
         )
-        .when("where there is no swap", |look, _| look.swap().is_some_and(|(bytes, _)| bytes == 0.0)),
+        .when("where there is no swap", |observed, _| observed.swap().is_some_and(|(bytes, _)| bytes == 0.0)),
     ],
     counterindications: &[
         "Databases keep their data in shared memory on purpose (PostgreSQL shared_buffers, Oracle's SGA): as long as memory is available \
@@ -44,13 +44,13 @@ pub(super) const RULE: Rule = Rule {
 const NOT_COUNTED: f64 = 0.02;
 
 /// Shared memory in bytes. Of a listing that ends above `Shmem`, the least it can be: page cache that is not available is no file's.
-fn shared(look: &Look) -> (Track, &'static str) {
-    let has = |signal: &signal::Quantity| look.has(signal);
+fn shared(observed: &Observed) -> (Track, &'static str) {
+    let has = |signal: &signal::Quantity| observed.has(signal);
     let can_be_told = has(&signal::CACHED) && has(&signal::MEM_AVAILABLE) && has(&signal::MEM_FREE);
-    let Some(memory) = look.memory().filter(|_| look.is_import && !has(&signal::SHMEM) && can_be_told) else {
-        return (look.level(&signal::SHMEM), "meminfo Shmem");
+    let Some(memory) = observed.memory().filter(|_| observed.is_import && !has(&signal::SHMEM) && can_be_told) else {
+        return (observed.level(&signal::SHMEM), "meminfo Shmem");
     };
-    let level = |signal| look.level(signal);
+    let level = |signal| observed.level(signal);
     let files = level(&signal::MEM_AVAILABLE)
         .with(&level(&signal::MEM_FREE), |available, free| Some((available - free).max(0.0)));
     let least =
@@ -59,15 +59,15 @@ fn shared(look: &Look) -> (Track, &'static str) {
 }
 
 fn judge(case: &Case<'_>) -> Verdict {
-    let look = case.look;
+    let observed = case.observed;
     let windows = case.windows();
-    let (shared, source) = shared(look);
-    let part = look.share_of_memory(&shared);
-    let available = look.share_of_memory(&look.available());
+    let (shared, source) = shared(observed);
+    let part = observed.share_of_memory(&shared);
+    let available = observed.share_of_memory(&observed.available());
     let large = case.clause("shared memory and tmpfs", source, part.clone());
     let short = case.clause("available memory", "meminfo MemAvailable", available.clone());
     let less = case.clause("available memory, while it grows", "meminfo MemAvailable", available);
-    let growth = look.slope(&signal::SHMEM).zip(look.memory()).map(|(slope, memory)| slope / memory * 3600.0);
+    let growth = observed.slope(&signal::SHMEM).zip(observed.memory()).map(|(slope, memory)| slope / memory * 3600.0);
     let (grows, growing) =
         case.whole("shared memory, growth per hour", "meminfo Shmem", growth.filter(|_| keeps_growing(&part)));
     let grows = if grows == Answer::Yes { Answer::Yes } else { Answer::No };
@@ -81,9 +81,12 @@ fn judge(case: &Case<'_>) -> Verdict {
     case.decide(symptom, Vec::new()).found(|draft| {
         draft.evidence.push(growing);
         let share = large.value(&hits, windows).unwrap_or(0.0);
-        let waited = look.rate(&signal::PSI_MEMORY_SOME).mean(&hits, windows);
-        let (waits, line) =
-            case.whole("time in which some task waited for memory", &look.source_of(&signal::PSI_MEMORY_SOME), waited);
+        let waited = observed.rate(&signal::PSI_MEMORY_SOME).mean(&hits, windows);
+        let (waits, line) = case.whole(
+            "time in which some task waited for memory",
+            &observed.source_of(&signal::PSI_MEMORY_SOME),
+            waited,
+        );
         draft.evidence.push(line);
         // What nobody lacks is no loss.
         draft.cost.memory_share = Some(share).filter(|_| waits != Answer::No);
@@ -95,7 +98,7 @@ fn judge(case: &Case<'_>) -> Verdict {
         if let Some(growth) = growth.filter(|_| grows == Answer::Yes) {
             draft.summary.push_str(&format!(" They grow by {} of the memory in an hour.", words::percent(growth)));
         }
-        if look.swap().is_some_and(|(bytes, _)| bytes == 0.0) {
+        if observed.swap().is_some_and(|(bytes, _)| bytes == 0.0) {
             draft.summary.push_str(" There is no swap: the kernel cannot get any of it back.");
         }
     })

@@ -1,6 +1,6 @@
 //! The kernel's own object caches hold much of the memory.
 
-use super::super::look::label;
+use super::super::observed::label;
 use super::super::rule::{Step, To};
 use super::prelude::*;
 
@@ -74,8 +74,8 @@ pub(super) const RULE: Rule = Rule {
             To::Worked(more_pressure, "150"),
             "names of files and inodes are reclaimed sooner",
         )
-        .when("where the larger part is reclaimable: it does not touch the rest", |look, hits| {
-            let mean = |signal| look.level(signal).mean(hits, &look.windows);
+        .when("where the larger part is reclaimable: it does not touch the rest", |observed, hits| {
+            let mean = |signal| observed.level(signal).mean(hits, &observed.windows);
             let parts = mean(&signal::SLAB_RECLAIMABLE).zip(mean(&signal::SLAB_UNRECLAIMABLE));
             parts.is_some_and(|(soft, hard)| soft > hard)
         }),
@@ -100,8 +100,8 @@ pub(in super::super) const NAMES: (&str, &str) = (
      Nothing frees them as long as memory is not short.",
 );
 
-fn more_pressure(look: &Look) -> Option<String> {
-    (look.settings.number("vm.vfs_cache_pressure")? < 150.0).then(|| "150".to_owned())
+fn more_pressure(observed: &Observed) -> Option<String> {
+    (observed.settings.number("vm.vfs_cache_pressure")? < 150.0).then(|| "150".to_owned())
 }
 
 /// A trend of less than this is not told from noise.
@@ -123,25 +123,25 @@ struct Names {
 impl Names {
     /// `Err`: what is missing. Kernels before 5.0 tell none, which reads as 0.
     fn of(case: &Case<'_>) -> Result<Names, Missing> {
-        let look = case.look;
-        let count = look.level(&signal::DENTRIES_NEGATIVE);
+        let observed = case.observed;
+        let count = observed.level(&signal::DENTRIES_NEGATIVE);
         match count.most() {
-            None => Err(look.missing(&signal::DENTRIES_NEGATIVE)),
+            None => Err(observed.missing(&signal::DENTRIES_NEGATIVE)),
             Some(most) if most < 1.0 => {
                 let why = "this kernel does not count them: it has done so since 5.0".to_owned();
                 Err(Missing { what: signal::DENTRIES_NEGATIVE.label(), why })
             }
             Some(_) => {
-                let part = count.share_of(&look.level(&signal::DENTRIES));
+                let part = count.share_of(&observed.level(&signal::DENTRIES));
                 let name = "of all names of files, those of files that do not exist";
                 Ok(Names { part: case.clause(name, "dentries nr_negative", part), count })
             }
         }
     }
 
-    /// Whether they grow fast from one end of the look to the other.
+    /// Whether they grow fast from one end of the recording to the other.
     fn growth(&self, case: &Case<'_>) -> (Answer, Evidence) {
-        let growth = case.look.slope(&signal::DENTRIES_NEGATIVE);
+        let growth = case.observed.slope(&signal::DENTRIES_NEGATIVE);
         case.whole("names of files that do not exist, more each second", "dentries nr_negative", growth)
     }
 
@@ -158,7 +158,7 @@ impl Names {
         let mean = self.count.mean(&hits, windows);
         draft.evidence.push(self.part.evidence(&hits, windows));
         draft.evidence.push(said(SOURCE, "names of files that do not exist", mean, Number));
-        let memory = mean.zip(case.look.memory()).map(|(names, memory)| names * DENTRY / memory);
+        let memory = mean.zip(case.observed.memory()).map(|(names, memory)| names * DENTRY / memory);
         draft.evidence.push(said(SOURCE, "memory they take, at least", memory, Fraction));
         draft.evidence.push(self.growth(case).1);
         let most = self.part.value(&hits, windows).zip(mean);
@@ -174,20 +174,20 @@ impl Names {
 }
 
 /// What no pressure on memory gives back, in bytes; where a listing has the sum and the rest, their difference.
-fn unreclaimable(look: &Look) -> Track {
-    let is_told = look.has(&signal::SLAB_UNRECLAIMABLE);
-    if is_told || !look.has(&signal::SLAB) || !look.has(&signal::SLAB_RECLAIMABLE) {
-        return look.level(&signal::SLAB_UNRECLAIMABLE);
+fn unreclaimable(observed: &Observed) -> Track {
+    let is_told = observed.has(&signal::SLAB_UNRECLAIMABLE);
+    if is_told || !observed.has(&signal::SLAB) || !observed.has(&signal::SLAB_RECLAIMABLE) {
+        return observed.level(&signal::SLAB_UNRECLAIMABLE);
     }
-    let soft = look.level(&signal::SLAB_RECLAIMABLE);
-    look.level(&signal::SLAB).with(&soft, |all, soft| Some((all - soft).max(0.0)))
+    let soft = observed.level(&signal::SLAB_RECLAIMABLE);
+    observed.level(&signal::SLAB).with(&soft, |all, soft| Some((all - soft).max(0.0)))
 }
 
 /// Where all caches together are not told: what those that are named have of it, which is at least so much.
-fn unreclaimable_at_least(look: &Look) -> Option<Track> {
+fn unreclaimable_at_least(observed: &Observed) -> Option<Track> {
     let is_told =
-        [&signal::SLAB, &signal::SLAB_UNRECLAIMABLE, &signal::IMPORTED_SLAB].into_iter().any(|one| look.has(one));
-    let each = look.each_level(&signal::SLAB_CACHES).into_iter();
+        [&signal::SLAB, &signal::SLAB_UNRECLAIMABLE, &signal::IMPORTED_SLAB].into_iter().any(|one| observed.has(one));
+    let each = observed.each_level(&signal::SLAB_CACHES).into_iter();
     let kept = each.filter(|(labels, _)| label(labels, "cache").is_some_and(|name| !is_reclaimed(name)));
     kept.map(|(_, bytes)| bytes).filter(|_| !is_told).reduce(|sum, bytes| sum.plus(&bytes))
 }
@@ -228,13 +228,13 @@ fn is_general(cache: &str) -> bool {
 }
 
 /// In all caches together, or in those that are listed, what no object takes.
-fn unused(look: &Look, all: &Track) -> Track {
-    if look.has(&signal::IMPORTED_SLAB_ACTIVE) {
-        let active = look.level(&signal::IMPORTED_SLAB_ACTIVE);
+fn unused(observed: &Observed, all: &Track) -> Track {
+    if observed.has(&signal::IMPORTED_SLAB_ACTIVE) {
+        let active = observed.level(&signal::IMPORTED_SLAB_ACTIVE);
         return all.with(&active, |all, active| Some((all - active).max(0.0)));
     }
-    let each = look.each_level(&signal::SLAB_CACHES_UNUSED);
-    each.iter().fold(Track::constant(0.0, look.windows.count), |sum, (_, bytes)| sum.plus(bytes))
+    let each = observed.each_level(&signal::SLAB_CACHES_UNUSED);
+    each.iter().fold(Track::constant(0.0, observed.windows.count), |sum, (_, bytes)| sum.plus(bytes))
 }
 
 /// Title and meaning where caches are not large, or not known to be, and hold next to nothing.
@@ -246,8 +246,8 @@ const ROOM: (&str, &str) = (
 
 /// A cache that nothing reclaims and that grew most from the first reading to the last: its name, and both sizes. What is cut off by
 /// somebody who looks for a leak is often one cache, printed again and again.
-fn grown(look: &Look) -> Option<(&str, f64, f64)> {
-    let each = look.each_ends(&signal::SLAB_CACHES).into_iter();
+fn grown(observed: &Observed) -> Option<(&str, f64, f64)> {
+    let each = observed.each_ends(&signal::SLAB_CACHES).into_iter();
     let named = each.filter_map(|(labels, first, last)| Some((label(labels, "cache")?, first, last)));
     let kept = named.filter(|(name, ..)| !is_reclaimed(name));
     kept.max_by(|a, b| (a.2 - a.1).total_cmp(&(b.2 - b.1)))
@@ -259,10 +259,10 @@ const LEAST_OF_A_TABLE: usize = 4;
 /// What a table of caches alone says, where nobody knows how much memory there is. `None`: none of it is large on any host.
 fn by_caches(case: &Case<'_>) -> Option<Verdict> {
     const SOURCE: &str = "import slab_cache";
-    let look = case.look;
+    let observed = case.observed;
     let windows = case.windows();
-    let all: Vec<(&str, Track)> = look.each_level(&signal::SLAB_CACHES);
-    if look.memory().is_some() || (all.is_empty() && !look.has(&signal::IMPORTED_SLAB)) {
+    let all: Vec<(&str, Track)> = observed.each_level(&signal::SLAB_CACHES);
+    if observed.memory().is_some() || (all.is_empty() && !observed.has(&signal::IMPORTED_SLAB)) {
         return None;
     }
     let none = || Track::constant(0.0, windows.count);
@@ -282,17 +282,17 @@ fn by_caches(case: &Case<'_>) -> Option<Verdict> {
         .filter(|(name, _)| !is_reclaimed(name) && !is_general(name))
         .fold(none(), |most, (_, bytes)| most.with(bytes, |a, b| Some(a.max(b))));
     let kept = sum_of(|name| !is_reclaimed(name));
-    let grown = grown(look);
+    let grown = grown(observed);
     let sum = named.fold(none(), |sum, (_, bytes)| sum.plus(bytes));
-    let sum = if look.has(&signal::IMPORTED_SLAB) { look.level(&signal::IMPORTED_SLAB) } else { sum };
-    let room = unused(look, &sum);
+    let sum = if observed.has(&signal::IMPORTED_SLAB) { observed.level(&signal::IMPORTED_SLAB) } else { sum };
+    let room = unused(observed, &sum);
     let part_of_room = room.share_of(&sum);
     let name = "of all caches, room of objects that are gone, where they are nearly all";
     let nearly_all = case.clause(name, SOURCE, part_of_room.clone());
     let hollow = case.clause("of all caches, room of objects that are gone", SOURCE, part_of_room);
     let name = "in caches, room of objects that are gone, where they are nearly all";
     let large_enough = case.clause(name, SOURCE, room.clone());
-    let is_a_table = all.len() >= LEAST_OF_A_TABLE || look.has(&signal::IMPORTED_SLAB);
+    let is_a_table = all.len() >= LEAST_OF_A_TABLE || observed.has(&signal::IMPORTED_SLAB);
     let is_nearly_all =
         nearly_all.hits.and(&large_enough.hits).and(&Hits::always(Answer::of(Some(is_a_table)), windows.count));
     let name = "in caches, room of objects that are gone, where memory's size is not known";
@@ -312,7 +312,7 @@ fn by_caches(case: &Case<'_>) -> Option<Verdict> {
     let by = grown.map(|(_, first, last)| last - first);
     let (much, by_line) = case.whole("what it grew by meanwhile", SOURCE, by);
     // A service that starts has caches grow from one reading to the next.
-    let grows = times.and(much) == Answer::Yes && look.ticks >= 3;
+    let grows = times.and(much) == Answer::Yes && observed.ticks >= 3;
     let is_growing = Hits::always(Answer::of(Some(grows)), windows.count);
     let is_of_one_kind = of_one_kind.hits.and(&part_of_one.hits);
     let is_of_one_kind = is_of_one_kind.and(&Hits::always(Answer::of(Some(is_a_table)), windows.count));
@@ -341,7 +341,7 @@ fn by_caches(case: &Case<'_>) -> Option<Verdict> {
         }
         let bytes = |clause: &Clause| clause.value(&hits, windows).map_or_else(|| "much".to_owned(), words::bytes);
         draft.summary = format!("The kernel's caches hold {}.", bytes(&sum));
-        let caches = self::largest(look, &hits);
+        let caches = self::largest(observed, &hits);
         if let Some((name, size)) = caches.iter().find(|(name, _)| !is_reclaimed(name)).filter(|_| {
             let holds = |clause: &Clause| clause.evidence(&hits, windows).holds == Some(true);
             holds(&kept) || holds(&general) || is_of_one_kind.answers.contains(&Answer::Yes)
@@ -362,54 +362,54 @@ fn by_caches(case: &Case<'_>) -> Option<Verdict> {
         }
         let line = |(name, bytes): &(String, f64)| said(SOURCE, &format!("cache {name}"), Some(*bytes), Bytes);
         draft.evidence.extend(caches.iter().map(line));
-        draft.missing.push(look.missing(&signal::MEM_TOTAL));
+        draft.missing.push(observed.missing(&signal::MEM_TOTAL));
     })
 }
 
 fn judge(case: &Case<'_>) -> Verdict {
-    let look = case.look;
+    let observed = case.observed;
     let windows = case.windows();
     if let Some(verdict) = by_caches(case) {
         return verdict;
     }
-    let hard = look.share_of_memory(&unreclaimable(look));
-    let soft = look.share_of_memory(&look.level(&signal::SLAB_RECLAIMABLE));
+    let hard = observed.share_of_memory(&unreclaimable(observed));
+    let soft = observed.share_of_memory(&observed.level(&signal::SLAB_RECLAIMABLE));
     let large = case.clause("unreclaimable slab", "meminfo SUnreclaim", hard.clone());
-    let named = unreclaimable_at_least(look).map(|bytes| look.share_of_memory(&bytes));
+    let named = unreclaimable_at_least(observed).map(|bytes| observed.share_of_memory(&bytes));
     let named = named.map(|share| case.clause("unreclaimable slab", "import slab_cache", share));
     // That it is less than much says nothing of the rest.
     let large = named.filter(|named| named.hits.answers.contains(&Answer::Yes)).unwrap_or(large);
     let mut cached = case.clause("reclaimable slab", "meminfo SReclaimable", soft.clone());
-    if look.is_import {
+    if observed.is_import {
         // Nobody may have wanted that memory: where much is to be had, what can be reclaimed is a use of it like another.
         let name = "available memory beside reclaimable slab, in a listing";
-        let less = case.clause(name, "meminfo MemAvailable", look.share_of_memory(&look.available()));
+        let less = case.clause(name, "meminfo MemAvailable", observed.share_of_memory(&observed.available()));
         let is_wanted = less.hits.answers.iter().any(|answer| *answer != Answer::No);
         let is_wanted = Hits::always(if is_wanted { Answer::Yes } else { Answer::No }, windows.count);
         cached.hits = cached.hits.and(&is_wanted);
     }
     // slabtop adds both kinds up; where its head was cut off, they are at least what the caches have that are listed.
     let (both, source) = match () {
-        () if look.has(&signal::SLAB) => (look.level(&signal::SLAB), "meminfo Slab"),
-        () if look.has(&signal::IMPORTED_SLAB) => (look.level(&signal::IMPORTED_SLAB), "import slab_total"),
+        () if observed.has(&signal::SLAB) => (observed.level(&signal::SLAB), "meminfo Slab"),
+        () if observed.has(&signal::IMPORTED_SLAB) => (observed.level(&signal::IMPORTED_SLAB), "import slab_total"),
         () => {
-            let each = look.each_level(&signal::SLAB_CACHES).into_iter().map(|(_, bytes)| bytes);
+            let each = observed.each_level(&signal::SLAB_CACHES).into_iter().map(|(_, bytes)| bytes);
             let sum = each.reduce(|sum, bytes| sum.plus(&bytes));
-            (sum.unwrap_or_else(|| look.level(&signal::SLAB)), "import slab_cache")
+            (sum.unwrap_or_else(|| observed.level(&signal::SLAB)), "import slab_cache")
         }
     };
-    let both = case.clause("slab of either kind", source, look.share_of_memory(&both));
-    let is_split = look.has(&signal::SLAB_UNRECLAIMABLE) || look.has(&signal::SLAB_RECLAIMABLE);
+    let both = case.clause("slab of either kind", source, observed.share_of_memory(&both));
+    let is_split = observed.has(&signal::SLAB_UNRECLAIMABLE) || observed.has(&signal::SLAB_RECLAIMABLE);
     // That some caches are small says nothing of the others.
     let is_told =
-        look.has(&signal::SLAB) || look.has(&signal::IMPORTED_SLAB) || both.hits.answers.contains(&Answer::Yes);
-    let is_sum = look.is_import && !is_split && is_told;
+        observed.has(&signal::SLAB) || observed.has(&signal::IMPORTED_SLAB) || both.hits.answers.contains(&Answer::Yes);
+    let is_sum = observed.is_import && !is_split && is_told;
     let names = Names::of(case);
     let (filled, piles) = piles_up(case, names.as_ref().ok(), soft);
     let growth = hard.ends().filter(|_| windows.seconds() >= LONG_ENOUGH);
     let growth = growth.map(|(first, last)| (last - first) / windows.seconds() * 3600.0);
     let (grows, growing) = case.whole("unreclaimable slab, growth per hour", "meminfo SUnreclaim", growth);
-    // A look that is too short for a trend does not leave the rest open.
+    // A recording that is too short for a trend does not leave the rest open.
     let grows = Hits::always(if grows == Answer::Yes { Answer::Yes } else { Answer::No }, windows.count);
     let hits = if is_sum { both.hits.clone() } else { large.hits.or(&cached.hits).or(&grows).or(&piles) };
     let mut symptom = case.standing_hits(hits);
@@ -433,7 +433,7 @@ fn judge(case: &Case<'_>) -> Verdict {
         if let Some(share) = of_both {
             draft.summary = format!("The kernel's caches hold {} of the memory.", words::percent(share));
         }
-        let caches = largest(look, &hits);
+        let caches = largest(observed, &hits);
         if let Some((name, bytes)) = caches.first() {
             draft.summary.push_str(&format!(" The largest is {name}, {}.", words::bytes(*bytes)));
         }
@@ -451,7 +451,7 @@ fn judge(case: &Case<'_>) -> Verdict {
             Err(missing) => draft.missing.push(missing),
         }
         if draft.cost.memory_share.is_none() {
-            let free = super::room::free(look, &hits).map(words::bytes);
+            let free = super::room::free(observed, &hits).map(words::bytes);
             let free = free.map_or_else(|| "Nobody".to_owned(), |free| format!("{free} is free, and nobody"));
             draft.summary.push_str(&format!(" {free} waits for memory: nothing is lost by it now."));
         }
@@ -465,10 +465,10 @@ fn judge(case: &Case<'_>) -> Verdict {
 }
 
 /// The three largest caches that a listing names, in bytes.
-fn largest(look: &Look, hits: &Hits) -> Vec<(String, f64)> {
-    let all = look.each_level(&signal::SLAB_CACHES).into_iter();
-    let named =
-        all.filter_map(|(labels, track)| Some((label(labels, "cache")?.to_owned(), track.mean(hits, &look.windows)?)));
+fn largest(observed: &Observed, hits: &Hits) -> Vec<(String, f64)> {
+    let all = observed.each_level(&signal::SLAB_CACHES).into_iter();
+    let named = all
+        .filter_map(|(labels, track)| Some((label(labels, "cache")?.to_owned(), track.mean(hits, &observed.windows)?)));
     let mut caches: Vec<(String, f64)> = named.collect();
     caches.sort_by(|(_, a), (_, b)| b.total_cmp(a));
     caches.truncate(3);
@@ -501,12 +501,12 @@ fn piles_up(case: &Case<'_>, names: Option<&Names>, soft: Track) -> (Clause, Hit
 /// Whether anybody lacks what the caches hold: little is to be had, or somebody waits for memory. What is not known does not
 /// make it harmless.
 fn is_missed(case: &Case<'_>, draft: &mut Draft) -> bool {
-    let look = case.look;
+    let observed = case.observed;
     let mean = |track: Track| track.mean(&draft.hits, case.windows());
-    let available = mean(look.share_of_memory(&look.available()));
-    let waited = mean(look.rate(&signal::PSI_MEMORY_SOME));
+    let available = mean(observed.share_of_memory(&observed.available()));
+    let waited = mean(observed.rate(&signal::PSI_MEMORY_SOME));
     let (short, short_line) = case.whole("available memory", "meminfo MemAvailable", available);
-    let source = look.source_of(&signal::PSI_MEMORY_SOME);
+    let source = observed.source_of(&signal::PSI_MEMORY_SOME);
     let (waits, waits_line) = case.whole("time in which some task waited for memory", &source, waited);
     draft.evidence.extend([short_line, waits_line]);
     short.or(waits) != Answer::No

@@ -42,8 +42,8 @@ pub(super) const RULE: Rule = Rule {
             To::Worked(one_page, "0 where all swap is compressed memory"),
             "one page is read at a time: reading ahead gains nothing in memory",
         )
-        .when("before 4.15: from then on nothing is read ahead from compressed memory", |look, _| {
-            look.settings.release().is_some_and(|release| release < (4, 15, 0))
+        .when("before 4.15: from then on nothing is read ahead from compressed memory", |observed, _| {
+            observed.settings.release().is_some_and(|release| release < (4, 15, 0))
         }),
         Step::set(
             "swap",
@@ -63,14 +63,14 @@ pub(super) const RULE: Rule = Rule {
     judge,
 };
 
-fn one_page(look: &Look) -> Option<String> {
-    (look.swap()?.1? && look.settings.number("vm.page-cluster")? > 0.0).then(|| "0".to_owned())
+fn one_page(observed: &Observed) -> Option<String> {
+    (observed.swap()?.1? && observed.settings.number("vm.page-cluster")? > 0.0).then(|| "0".to_owned())
 }
 
-fn zram(look: &Look) -> Option<String> {
-    let (_, compressed) = look.swap()?;
-    let quarter = look.memory()? / 4.0 / (1u64 << 30) as f64;
-    let may = compressed == Some(false) && quarter >= 1.0 && !super::room::is_ample(look);
+fn zram(observed: &Observed) -> Option<String> {
+    let (_, compressed) = observed.swap()?;
+    let quarter = observed.memory()? / 4.0 / (1u64 << 30) as f64;
+    let may = compressed == Some(false) && quarter >= 1.0 && !super::room::is_ample(observed);
     may.then(|| format!("zram:{quarter:.0}G"))
 }
 
@@ -81,17 +81,18 @@ const MUCH_CACHE: f64 = (1u64 << 30) as f64;
 /// kernel strikes by the way: what programs use does not fit, or did not a moment ago. And where a tool printed levels alone, the
 /// swap that is used tells how fast memory goes there.
 fn by_listing(case: &Case<'_>, both: Lasting) -> Lasting {
-    let look = case.look;
-    let moved = look.rate(&signal::SWAP_IN).plus(&look.rate(&signal::SWAP_OUT));
-    let source = look.source_of(&signal::SWAP_OUT);
+    let observed = case.observed;
+    let moved = observed.rate(&signal::SWAP_IN).plus(&observed.rate(&signal::SWAP_OUT));
+    let source = observed.source_of(&signal::SWAP_OUT);
     let either = case.clause("read from and written to swap", &source, moved.clone());
-    let rising = look.rise(&signal::SWAP_USED).map(|bytes| bytes / look.page_size);
-    let rising = case.clause("swap used, more each second", &look.source_of(&signal::SWAP_USED), rising);
+    let rising = observed.rise(&signal::SWAP_USED).map(|bytes| bytes / observed.page_size);
+    let rising = case.clause("swap used, more each second", &observed.source_of(&signal::SWAP_USED), rising);
     let found =
         [either, rising].into_iter().map(|clause| case.anywhere(&clause)).find(|lasting| lasting.answer == Answer::Yes);
     // Less will do where CPUs do little but wait for it.
     let less = case.clause("read from and written to swap, beside CPUs that wait", &source, moved);
-    let waits = case.clause("time CPUs wait for disks", &look.source_of(&signal::CPU_IOWAIT), look.waiting_share());
+    let waits =
+        case.clause("time CPUs wait for disks", &observed.source_of(&signal::CPU_IOWAIT), observed.waiting_share());
     let is_it = |lasting: &Lasting| lasting.answer == Answer::Yes;
     let waited = || Some(case.lasting(&[&less, &waits])).filter(is_it);
     found.or_else(waited).or_else(|| by_one_row(case)).unwrap_or(both)
@@ -100,14 +101,17 @@ fn by_listing(case: &Case<'_>, both: Lasting) -> Lasting {
 /// The only row that is none of averages since boot: a second may be any second, but in bulk both ways, with CPUs that wait, it is none of a host that
 /// is well.
 fn by_one_row(case: &Case<'_>) -> Option<Lasting> {
-    let look = case.look;
-    let rate = |name, signal| case.clause(name, &look.source_of(signal), look.rate(signal));
-    let waits =
-        case.clause("time CPUs wait for disks, in one row", &look.source_of(&signal::CPU_IOWAIT), look.waiting_share());
+    let observed = case.observed;
+    let rate = |name, signal| case.clause(name, &observed.source_of(signal), observed.rate(signal));
+    let waits = case.clause(
+        "time CPUs wait for disks, in one row",
+        &observed.source_of(&signal::CPU_IOWAIT),
+        observed.waiting_share(),
+    );
     let inward = rate("read from swap, in one row", &signal::SWAP_IN);
     let outward = rate("written to swap, in one row", &signal::SWAP_OUT);
     let lasting = case.lasting(&[&inward, &outward, &waits]);
-    let holds = look.ticks == FEWEST_ROWS - 1 && lasting.hits.answers.contains(&Answer::Yes);
+    let holds = observed.ticks == FEWEST_ROWS - 1 && lasting.hits.answers.contains(&Answer::Yes);
     holds.then_some(Lasting { answer: Answer::Yes, needs_seconds: None, ..lasting })
 }
 
@@ -116,12 +120,12 @@ const LITTLE: f64 = (2u64 << 30) as f64;
 
 /// Of one reading of `/proc/vmstat`. A host that is well reads programs and files, and next to nothing from swap.
 fn by_totals(case: &Case<'_>) -> Option<Verdict> {
-    let look = case.look;
-    let inward = look.since_boot(&signal::SWAP_IN)? * look.page_size;
+    let observed = case.observed;
+    let inward = observed.since_boot(&signal::SWAP_IN)? * observed.page_size;
     // Swap of compressed memory is read from no disk.
-    let part = (inward / look.since_boot(&signal::PAGE_IN)?.max(1.0)).min(1.0);
+    let part = (inward / observed.since_boot(&signal::PAGE_IN)?.max(1.0)).min(1.0);
     // A host may have little memory at all.
-    let much = match look.memory() {
+    let much = match observed.memory() {
         Some(memory) if memory < LITTLE => ("read from swap in all, for each byte of memory", Some(inward / memory)),
         _ => ("read from swap in all", Some(inward)),
     };
@@ -137,23 +141,23 @@ fn by_totals(case: &Case<'_>) -> Option<Verdict> {
 
 /// Of one screen of top: memory is in swap, nothing is left for the pages of files, and CPUs do little but wait for disks.
 fn by_state(case: &Case<'_>) -> Option<Verdict> {
-    let look = case.look;
-    if !look.is_import || look.ticks != 1 || look.has(&signal::SWAP_IN) {
+    let observed = case.observed;
+    if !observed.is_import || observed.ticks != 1 || observed.has(&signal::SWAP_IN) {
         return None;
     }
     let windows = case.windows();
-    let clause = |name, signal: &signal::Quantity, track| case.clause(name, &look.source_of(signal), track);
-    let used = look.share_of_memory(&look.level(&signal::SWAP_USED));
+    let clause = |name, signal: &signal::Quantity, track| case.clause(name, &observed.source_of(signal), track);
+    let used = observed.share_of_memory(&observed.level(&signal::SWAP_USED));
     let used = clause("swap in use, as part of memory", &signal::SWAP_USED, used);
-    let cache = look.share_of_memory(&look.level(&signal::PAGE_CACHE));
+    let cache = observed.share_of_memory(&observed.level(&signal::PAGE_CACHE));
     let cache = clause("memory left for page cache", &signal::PAGE_CACHE, cache);
-    let waits = clause("time CPUs wait for disks", &signal::CPU_IOWAIT, look.waiting_share());
+    let waits = clause("time CPUs wait for disks", &signal::CPU_IOWAIT, observed.waiting_share());
     let mut symptom = case.lasting_hits(used.hits.and(&cache.hits).and(&waits.hits));
     let hits = symptom.hits.clone();
     symptom.evidence = [&used, &cache, &waits].map(|clause| clause.evidence(&hits, windows)).into_iter().collect();
     case.where_it_holds(symptom, |draft| {
         draft.confidence = Some(Confidence::Low);
-        draft.missing.extend([look.missing(&signal::SWAP_IN), look.missing(&signal::SWAP_OUT)]);
+        draft.missing.extend([observed.missing(&signal::SWAP_IN), observed.missing(&signal::SWAP_OUT)]);
         let percent = |clause: &Clause| clause.value(&hits, windows).map_or_else(String::new, words::percent);
         draft.summary = format!(
             "CPUs wait for disks {} of the time, {} of memory is left for page cache, and as much as {} of memory lies in swap: what \
@@ -169,21 +173,22 @@ fn judge(case: &Case<'_>) -> Verdict {
     if let Some(verdict) = by_totals(case).or_else(|| by_state(case)) {
         return verdict;
     }
-    let look = case.look;
+    let observed = case.observed;
     let windows = case.windows();
     let inward = case.rate("read from swap", &signal::SWAP_IN);
     let outward = case.rate("written to swap", &signal::SWAP_OUT);
     // Where disks are busy with files, a little that goes to swap and comes back is not what anybody waits for; a listing says no more of it.
-    let swapped = look.rate(&signal::SWAP_IN).plus(&look.rate(&signal::SWAP_OUT)).map(|pages| pages * look.page_size);
-    let moved = look.rate(&signal::PAGE_IN).plus(&look.rate(&signal::PAGE_OUT));
+    let swapped =
+        observed.rate(&signal::SWAP_IN).plus(&observed.rate(&signal::SWAP_OUT)).map(|pages| pages * observed.page_size);
+    let moved = observed.rate(&signal::PAGE_IN).plus(&observed.rate(&signal::PAGE_OUT));
     let part = swapped.share_of(&moved).map(|share| share.min(1.0));
     let part = case.clause("of what disks move, from and to swap", "vmstat pswpin, pswpout, pgpgin, pgpgout", part);
     let mut symptom = case.lasting(&[&inward, &outward]);
-    let says_who_waits = look.has(&signal::REFAULT_ANON) || look.has(&signal::PSI_MEMORY_FULL);
-    if look.is_import && !says_who_waits && part.hits.answers.contains(&Answer::No) {
+    let says_who_waits = observed.has(&signal::REFAULT_ANON) || observed.has(&signal::PSI_MEMORY_FULL);
+    if observed.is_import && !says_who_waits && part.hits.answers.contains(&Answer::No) {
         symptom = case.lasting(&[&inward, &outward, &part]);
     }
-    if look.is_import && symptom.answer != Answer::Yes {
+    if observed.is_import && symptom.answer != Answer::Yes {
         symptom = by_listing(case, symptom);
     }
     let hits = symptom.hits.clone();
@@ -197,39 +202,39 @@ fn judge(case: &Case<'_>) -> Verdict {
     let stacks = case.stacks("samples in swap", Family::Swap, &[], &hits);
     // A listing tells how much went to swap and came back, and seldom more. That both go on is enough to name it; whether it
     // is the same memory stays open.
-    let is_bare = look.is_import && counters.answer == Answer::Unknown && stacks.answer == Answer::Unknown;
+    let is_bare = observed.is_import && counters.answer == Answer::Unknown && stacks.answer == Answer::Unknown;
     let open = if is_bare { counters.missing.clone() } else { Vec::new() };
     let mechanisms = if is_bare { Vec::new() } else { vec![counters, stacks] };
     case.decide(symptom, mechanisms).found(|draft| {
         case.name(draft, By::MajorFaults);
         draft.missing.extend(open);
-        if look.is_import {
-            let faults = look.rate(&signal::MAJOR_FAULTS).mean(&hits, windows);
-            let source = look.source_of(&signal::MAJOR_FAULTS);
+        if observed.is_import {
+            let faults = observed.rate(&signal::MAJOR_FAULTS).mean(&hits, windows);
+            let source = observed.source_of(&signal::MAJOR_FAULTS);
             draft.evidence.push(said(&source, "page faults that had to read", faults, PerSecond));
         }
-        let some = look.rate(&signal::PSI_MEMORY_SOME).mean(&hits, windows);
+        let some = observed.rate(&signal::PSI_MEMORY_SOME).mean(&hits, windows);
         draft.cost.stalled_share = some;
         draft.at_least = Some(Severity::Medium);
-        let bytes = |clause: &Clause| Some(words::bytes(clause.value(&hits, windows)? * look.page_size));
+        let bytes = |clause: &Clause| Some(words::bytes(clause.value(&hits, windows)? * observed.page_size));
         draft.summary = match (bytes(&outward), bytes(&inward)) {
             (Some(outward), Some(inward)) => format!("{outward} a second went to swap and {inward} came back."),
             _ => {
-                let rising = look.rise(&signal::SWAP_USED).mean(&hits, windows).unwrap_or(0.0);
+                let rising = observed.rise(&signal::SWAP_USED).mean(&hits, windows).unwrap_or(0.0);
                 format!("The swap in use grew by {} a second.", words::bytes(rising))
             }
         };
         // What people ask first about such a listing.
-        let cache = look.level(&signal::PAGE_CACHE).mean(&hits, windows);
-        if let Some(cache) = cache.filter(|bytes| look.is_import && *bytes >= MUCH_CACHE) {
-            draft.evidence.push(said(&look.source_of(&signal::PAGE_CACHE), "page cache", Some(cache), Bytes));
+        let cache = observed.level(&signal::PAGE_CACHE).mean(&hits, windows);
+        if let Some(cache) = cache.filter(|bytes| observed.is_import && *bytes >= MUCH_CACHE) {
+            draft.evidence.push(said(&observed.source_of(&signal::PAGE_CACHE), "page cache", Some(cache), Bytes));
             let text = format!(" {} of page cache (shared memory included) were kept meanwhile.", words::bytes(cache));
             draft.summary.push_str(&text);
         }
         if let Some(share) = some {
             draft.summary.push_str(&format!(" Some task waited for memory {} of the time.", words::percent(share)));
         }
-        if let Some(free) = super::room::free(look, &hits) {
+        if let Some(free) = super::room::free(observed, &hits) {
             let text = "raise the memory limit of the control group that swaps: the host itself has room";
             draft.changes.push(super::super::propose::advice(text, false));
             draft.evidence.push(said("meminfo MemFree", "free on the host", Some(free), Bytes));

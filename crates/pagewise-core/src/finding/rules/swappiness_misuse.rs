@@ -13,8 +13,8 @@ pub(super) const RULE: Rule = Rule {
             .documented("0 means it since 3.5: Documentation/admin-guide/sysctl/vm.rst; kernel commit fe35004fbf9e"),
         Threshold::above("vm.swappiness, too high for a disk", 100.0, Number)
             .documented("possible since 5.8: Documentation/admin-guide/sysctl/vm.rst"),
-        Threshold::at_least("pages of files reclaim looked at", 100.0, PagesPerSecond),
-        Threshold::below("of the pages reclaim looked at, anonymous ones", 0.01, Fraction),
+        Threshold::at_least("pages of files reclaim scanned", 100.0, PagesPerSecond),
+        Threshold::below("of the pages reclaim scanned, anonymous ones", 0.01, Fraction),
         Threshold::at_least("of what disks move, read again", 0.20, Fraction),
         Threshold::at_least("file pages that came back", 100.0, PagesPerSecond),
         Threshold::below("free memory", super::room::ROOM, Fraction),
@@ -58,9 +58,9 @@ pub(super) const RULE: Rule = Rule {
     judge,
 };
 
-fn usual(look: &Look) -> Option<String> {
-    let now = look.settings.number("vm.swappiness")?;
-    let compressed = look.swap()?.1 == Some(true);
+fn usual(observed: &Observed) -> Option<String> {
+    let now = observed.settings.number("vm.swappiness")?;
+    let compressed = observed.swap()?.1 == Some(true);
     match (now, compressed) {
         (now, true) if now < 1.0 => Some("100".to_owned()),
         (now, false) if now < 1.0 => Some("10".to_owned()),
@@ -79,19 +79,19 @@ const FOR_FILES: (&str, &str) = (
 );
 
 /// Memory of programs in swap, in bytes.
-fn swapped(look: &Look) -> Track {
-    if look.has(&signal::IMPORTED_SWAP_USED) {
-        return look.level(&signal::IMPORTED_SWAP_USED);
+fn swapped(observed: &Observed) -> Track {
+    if observed.has(&signal::IMPORTED_SWAP_USED) {
+        return observed.level(&signal::IMPORTED_SWAP_USED);
     }
     let less = |all: f64, free: f64| Some((all - free).max(0.0));
-    look.level(&signal::SWAP_TOTAL).with(&look.level(&signal::SWAP_FREE), less)
+    observed.level(&signal::SWAP_TOTAL).with(&observed.level(&signal::SWAP_FREE), less)
 }
 
 /// `None`: nothing shows it.
 fn programs_for_files(case: &Case<'_>) -> Option<Verdict> {
-    let look = case.look;
+    let observed = case.observed;
     let windows = case.windows();
-    let (first, last) = look.share_of_memory(&swapped(look)).ends()?;
+    let (first, last) = observed.share_of_memory(&swapped(observed)).ends()?;
     let hours = windows.seconds() / 3600.0;
     let (went, went_line) = case.whole("memory that went to swap meanwhile", "meminfo SwapFree", Some(last - first));
     let an_hour = Some((last - first) / hours).filter(|_| hours > 0.0);
@@ -99,10 +99,10 @@ fn programs_for_files(case: &Case<'_>) -> Option<Verdict> {
     if went.and(fast) != Answer::Yes {
         return None;
     }
-    let files = look.level(&signal::PAGE_CACHE);
-    let shared = look.level(&signal::SHMEM).or_zero();
+    let files = observed.level(&signal::PAGE_CACHE);
+    let shared = observed.level(&signal::SHMEM).or_zero();
     let files = files.with(&shared, |files, shared| Some((files - shared).max(0.0)));
-    let cached = case.clause("memory in the page cache", "meminfo Cached", look.share_of_memory(&files));
+    let cached = case.clause("memory in the page cache", "meminfo Cached", observed.share_of_memory(&files));
     let mut symptom = case.lasting(&[&cached]);
     if symptom.answer != Answer::Yes {
         return None;
@@ -112,7 +112,7 @@ fn programs_for_files(case: &Case<'_>) -> Option<Verdict> {
     Some(case.decide(symptom, Vec::new()).found(|draft| {
         draft.other = Some(FOR_FILES);
         draft.confidence = Some(Confidence::Low);
-        draft.cost.stalled_share = look.rate(&signal::PSI_MEMORY_SOME).mean(&hits, windows);
+        draft.cost.stalled_share = observed.rate(&signal::PSI_MEMORY_SOME).mean(&hits, windows);
         draft.summary = format!(
             "{} of the memory went to swap in {}, while {} of it held file data.",
             words::percent(last - first),
@@ -125,19 +125,19 @@ fn programs_for_files(case: &Case<'_>) -> Option<Verdict> {
 /// A listing in which swap is full while most of memory holds files: programs were written to swap to the last page, and files have the
 /// memory now, whoever wanted it then. `None`: it is not so, or not known.
 fn full_beside_files(case: &Case<'_>) -> Option<Verdict> {
-    let look = case.look;
+    let observed = case.observed;
     let windows = case.windows();
-    let swap = super::oom_risk::swap_beyond_a_token(look)?;
+    let swap = super::oom_risk::swap_beyond_a_token(observed)?;
     // Shared memory is in the page cache and can only go to swap.
-    let knows_files = look.has(&signal::MEM_AVAILABLE) || look.has(&signal::SHMEM);
-    if !look.is_import || !knows_files {
+    let knows_files = observed.has(&signal::MEM_AVAILABLE) || observed.has(&signal::SHMEM);
+    if !observed.is_import || !knows_files {
         return None;
     }
-    let left = look.level(&signal::SWAP_FREE).map(|bytes| bytes / swap);
+    let left = observed.level(&signal::SWAP_FREE).map(|bytes| bytes / swap);
     let left = case.clause("swap that is left, in a listing", "meminfo SwapFree / SwapTotal", left);
-    let files = look.available().with(&look.level(&signal::MEM_FREE), |all, free| Some((all - free).max(0.0)));
+    let files = observed.available().with(&observed.level(&signal::MEM_FREE), |all, free| Some((all - free).max(0.0)));
     let name = "memory in files that could be had beside it";
-    let files = case.clause(name, "meminfo MemAvailable", look.share_of_memory(&files));
+    let files = case.clause(name, "meminfo MemAvailable", observed.share_of_memory(&files));
     let symptom = case.lasting(&[&left, &files]);
     if symptom.answer != Answer::Yes {
         return None;
@@ -155,7 +155,7 @@ fn full_beside_files(case: &Case<'_>) -> Option<Verdict> {
 }
 
 fn judge(case: &Case<'_>) -> Verdict {
-    let look = case.look;
+    let observed = case.observed;
     let windows = case.windows();
     if let Some(verdict) = programs_for_files(case).or_else(|| full_beside_files(case)) {
         return verdict;
@@ -165,7 +165,7 @@ fn judge(case: &Case<'_>) -> Verdict {
         needs_seconds: None,
         evidence: Vec::new(),
     };
-    let Some(now) = look.settings.number("vm.swappiness") else {
+    let Some(now) = observed.settings.number("vm.swappiness") else {
         return missing("vm.swappiness", "no setting is recorded");
     };
     let (low, too_low) = case.whole("vm.swappiness, too low", "setting", Some(now));
@@ -173,7 +173,7 @@ fn judge(case: &Case<'_>) -> Verdict {
     if low == Answer::No && high == Answer::No {
         return Verdict::NotFound(vec![too_low, too_high]);
     }
-    let Some((swap, compressed)) = look.swap() else {
+    let Some((swap, compressed)) = observed.swap() else {
         return missing("meminfo.SwapTotal", "it is not in the recording");
     };
     if swap <= 0.0 {
@@ -188,10 +188,10 @@ fn judge(case: &Case<'_>) -> Verdict {
         symptom.evidence.insert(0, too_high);
         let hits = symptom.hits.clone();
         return case.decide(symptom, Vec::new()).found(|draft| {
-            draft.cost.stalled_share = look.rate(&signal::PSI_MEMORY_SOME).mean(&hits, windows);
+            draft.cost.stalled_share = observed.rate(&signal::PSI_MEMORY_SOME).mean(&hits, windows);
             draft.summary = format!(
                 "vm.swappiness is {now:.0}, swap lies on a disk, and {} a second were written to it.",
-                words::bytes(out.value(&hits, windows).unwrap_or(0.0) * look.page_size),
+                words::bytes(out.value(&hits, windows).unwrap_or(0.0) * observed.page_size),
             );
             if compressed.is_none() {
                 let why = "what swap lies on is not recorded".to_owned();
@@ -202,12 +202,12 @@ fn judge(case: &Case<'_>) -> Verdict {
     }
     let thrash = super::page_cache_thrash::thrash(case);
     // Hardly any rather than none: with version 1 of control groups those with a swappiness of their own still give some.
-    let scanned = case.rate("pages of files reclaim looked at", &signal::SCAN_FILE);
-    let anon = look.rate(&signal::SCAN_ANON);
-    let anon = anon.share_of(&anon.plus(&look.rate(&signal::SCAN_FILE)));
+    let scanned = case.rate("pages of files reclaim scanned", &signal::SCAN_FILE);
+    let anon = observed.rate(&signal::SCAN_ANON);
+    let anon = anon.share_of(&anon.plus(&observed.rate(&signal::SCAN_FILE)));
     let unscanned =
-        case.clause("of the pages reclaim looked at, anonymous ones", "vmstat pgscan_anon, pgscan_file", anon);
-    let kills = look.growth(&signal::OOM_KILL);
+        case.clause("of the pages reclaim scanned, anonymous ones", "vmstat pgscan_anon, pgscan_file", anon);
+    let kills = observed.growth(&signal::OOM_KILL);
     let (killed, kill_line) = case.whole("processes killed", "vmstat oom_kill", kills);
     let hits = if killed == Answer::Yes {
         Hits::always(Answer::Yes, windows.count)
@@ -220,7 +220,7 @@ fn judge(case: &Case<'_>) -> Verdict {
     let clauses = thrash.clauses().chain([&scanned, &unscanned]);
     symptom.evidence.extend(clauses.map(|clause| clause.evidence(&hits, windows)));
     case.decide(symptom, Vec::new()).found(|draft| {
-        draft.cost.stalled_share = look.rate(&signal::PSI_IO_SOME).mean(&hits, windows);
+        draft.cost.stalled_share = observed.rate(&signal::PSI_IO_SOME).mean(&hits, windows);
         draft.at_least = (killed == Answer::Yes).then_some(Severity::High);
         draft.summary = format!(
             "vm.swappiness is 0 with {} of swap, and {}.",

@@ -38,7 +38,7 @@ pub(super) const WORK: (&str, &str) = (
 
 /// What shows it, and whose calls they are. `None`: it is not so, or stacks do not say.
 pub(super) fn plain(case: &Case<'_>, hits: &Hits) -> Option<(Evidence, Vec<Who>)> {
-    let profile = case.look.profile.as_ref()?;
+    let profile = case.observed.profile.as_ref()?;
     let counts = profile.counts(Family::SystemCall, &NOT, hits, case.windows());
     let share = (counts.kernel >= ENOUGH_SAMPLES).then(|| counts.family as f64 / counts.kernel as f64);
     let (answer, evidence) = case.whole(PART, "stacks: system calls", share);

@@ -35,8 +35,8 @@ pub(super) const RULE: Rule = Rule {
             To::First(&["1"]),
             "huge pages that are mostly zero are split under pressure (6.12)",
         )
-        .when("where khugepaged.max_ptes_none is below 511: at 511 no page is too empty to be kept", |look, _| {
-            look.settings.number("khugepaged.max_ptes_none").is_some_and(|none| none < 511.0)
+        .when("where khugepaged.max_ptes_none is below 511: at 511 no page is too empty to be kept", |observed, _| {
+            observed.settings.number("khugepaged.max_ptes_none").is_some_and(|none| none < 511.0)
         }),
         job_thp::NEVER,
         job_thp::NEVER_BEFORE_4_13,
@@ -47,7 +47,7 @@ pub(super) const RULE: Rule = Rule {
         )
         .from(&["always"])
         .after_restart()
-        .when("where some size follows it", |look, _| huge(look).others && follows_global(look)),
+        .when("where some size follows it", |observed, _| huge(observed).others && follows_global(observed)),
     ],
     counterindications: &["Fewer huge pages mean more page faults and look-ups of translations: prove it on the job."],
     docs: &[
@@ -59,33 +59,34 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn judge(case: &Case<'_>) -> Verdict {
-    let look = case.look;
+    let observed = case.observed;
     let windows = case.windows();
-    let anon = look.level(&signal::ANON_PAGES);
-    let huge = look.level(&signal::ANON_HUGE);
+    let anon = observed.level(&signal::ANON_PAGES);
+    let huge = observed.level(&signal::ANON_HUGE);
     let on_huge = case.clause("anonymous memory on huge pages", "meminfo AnonHugePages", huge.share_of(&anon));
     let symptom = case.lasting(&[&on_huge]);
     let hits = symptom.hits.clone();
     // Way one: memory grows with what khugepaged joins.
-    let none = look.settings.number("khugepaged.max_ptes_none");
+    let none = observed.settings.number("khugepaged.max_ptes_none");
     let (may_join, joined) = case.whole("khugepaged.max_ptes_none", "setting", none);
     let added = anon.ends().map(|(first, last)| last - first);
     let share = added.zip(anon.ends()).map(|(added, (first, _))| added / first.max(1.0));
     let (has_grown, grown) = case.whole("anonymous memory that was added", "meminfo AnonPages", share);
-    let huge_size = look.last(&signal::HUGEPAGE_SIZE).unwrap_or(2.0 * 1024.0 * 1024.0);
-    let collapsed = look.growth(&signal::THP_COLLAPSE).map(|pages| pages * huge_size);
+    let huge_size = observed.last(&signal::HUGEPAGE_SIZE).unwrap_or(2.0 * 1024.0 * 1024.0);
+    let collapsed = observed.growth(&signal::THP_COLLAPSE).map(|pages| pages * huge_size);
     let part = collapsed.zip(added).map(|(collapsed, added)| if added > 0.0 { collapsed / added } else { 0.0 });
     let (by_join, made) = case.whole("of what was added, made by collapsing", "vmstat thp_collapse_alloc", part);
     let by_khugepaged = Answer::all([may_join, has_grown, by_join]);
     // Way two: the kernel itself finds huge pages that are mostly empty.
-    let split = look.growth(&signal::THP_UNDERUSED).filter(|_| windows.seconds() > 0.0).map(|n| n / windows.seconds());
+    let split =
+        observed.growth(&signal::THP_UNDERUSED).filter(|_| windows.seconds() > 0.0).map(|n| n / windows.seconds());
     let (is_split, splits) =
         case.whole("huge pages split for being mostly zero", "vmstat thp_underused_split_page", split);
-    let partial = partly_unmapped(look);
+    let partial = partly_unmapped(observed);
     let (is_partial, partly) = case.whole("folios that are partly unmapped", "thp nr_anon_partially_mapped", partial);
     let mut missing = Vec::new();
     if collapsed.is_none() {
-        missing.push(look.missing(&signal::THP_COLLAPSE));
+        missing.push(observed.missing(&signal::THP_COLLAPSE));
     }
     if none.is_none() {
         missing.push(Missing { what: "khugepaged.max_ptes_none".to_owned(), why: "no setting is recorded".to_owned() });
@@ -99,7 +100,7 @@ fn judge(case: &Case<'_>) -> Verdict {
     case.decide(symptom, vec![says]).found(|draft| {
         case.name(draft, By::Growth);
         let bloat = added.filter(|_| by_khugepaged == Answer::Yes).zip(collapsed).map(|(added, made)| added.min(made));
-        draft.cost.memory_share = bloat.zip(look.memory()).map(|(bytes, memory)| bytes / memory);
+        draft.cost.memory_share = bloat.zip(observed.memory()).map(|(bytes, memory)| bytes / memory);
         draft.summary = format!(
             "{} of anonymous memory is on huge pages{}{}.",
             on_huge.value(&hits, windows).map_or_else(|| "Much".to_owned(), words::percent),
@@ -119,10 +120,10 @@ fn judge(case: &Case<'_>) -> Verdict {
 }
 
 /// The part of large folios some pages of which are unmapped.
-fn partly_unmapped(look: &Look) -> Option<f64> {
+fn partly_unmapped(observed: &Observed) -> Option<f64> {
     let sum = |signal: &signal::Quantity| {
-        let each = look.each_level(signal);
-        each.iter().filter_map(|(_, track)| track.mean_of_all(&look.windows)).reduce(|a, b| a + b)
+        let each = observed.each_level(signal);
+        each.iter().filter_map(|(_, track)| track.mean_of_all(&observed.windows)).reduce(|a, b| a + b)
     };
     let (partial, all) = (sum(&signal::MTHP_PARTIAL)?, sum(&signal::MTHP_ANON)?);
     (all > 0.0).then(|| partial / all)

@@ -29,8 +29,8 @@ pub(super) const RULE: Rule = Rule {
         )
         .with(&[("mthp[2048k].enabled", To::First(&["never"]))])
         .after_restart()
-        .when("where the 2 MiB size is on and 64 KiB are not", |look, _| {
-            is_on(look, "mthp[2048k].enabled") && !is_on(look, "mthp[64k].enabled")
+        .when("where the 2 MiB size is on and 64 KiB are not", |observed, _| {
+            is_on(observed, "mthp[2048k].enabled") && !is_on(observed, "mthp[64k].enabled")
         }),
         Step::set(
             "mthp[2048k].enabled",
@@ -38,8 +38,8 @@ pub(super) const RULE: Rule = Rule {
             "64 KiB, which are on already, instead of 2 MiB are zeroed at a time",
         )
         .after_restart()
-        .when("where both sizes are on", |look, _| {
-            is_on(look, "mthp[2048k].enabled") && is_on(look, "mthp[64k].enabled")
+        .when("where both sizes are on", |observed, _| {
+            is_on(observed, "mthp[2048k].enabled") && is_on(observed, "mthp[64k].enabled")
         }),
     ],
     counterindications: &[
@@ -50,17 +50,17 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn judge(case: &Case<'_>) -> Verdict {
-    let look = case.look;
+    let observed = case.observed;
     let given = case.rate("huge pages given at faults", &signal::THP_FAULT_ALLOC);
     let quiet = case.rate("direct compactions", &signal::COMPACT_STALL);
     let symptom = case.lasting(&[&given, &quiet]);
     let hits = symptom.hits.clone();
-    let family = look.profile.as_ref().map_or(Family::HugeZero, |profile| profile.zeroing_huge());
+    let family = observed.profile.as_ref().map_or(Family::HugeZero, |profile| profile.zeroing_huge());
     let stacks = case.stacks("samples in zeroing huge pages", family, &[Family::Khugepaged], &hits);
     let share = stacks.share;
     case.decide(symptom, vec![stacks]).found(|draft| {
         let rate = given.value(&hits, case.windows()).unwrap_or(0.0);
-        let of_all = look.system_share_of_all().mean(&hits, case.windows());
+        let of_all = observed.system_share_of_all().mean(&hits, case.windows());
         draft.cost.cpu_share = of_all.zip(share).map(|(all, share)| all.min(share));
         draft.summary = format!(
             "{} of the samples zeroed huge pages; {} huge pages a second were touched for the first time.",

@@ -1,7 +1,7 @@
 //! CPU time of one of the kernel's own threads: by its account where it is recorded, else by stacks.
 
 use super::super::case::{Lasting, Says};
-use super::super::look::label;
+use super::super::observed::label;
 use super::prelude::*;
 
 /// What a thread takes.
@@ -23,19 +23,19 @@ impl Burn {
 }
 
 /// The busiest of the threads whose name begins so, window by window. `kswapd` has one for each node.
-pub(super) fn busiest(look: &Look, start: &str) -> Track {
-    let all = look.each_rate(&signal::KERNEL_THREAD_CPU);
+pub(super) fn busiest(observed: &Observed, start: &str) -> Track {
+    let all = observed.each_rate(&signal::KERNEL_THREAD_CPU);
     let name = |labels: &str| label(labels, "thread").or_else(|| label(labels, "comm")).unwrap_or(labels).to_owned();
     let mine: Vec<Track> =
         all.into_iter().filter(|(labels, _)| name(labels).starts_with(start)).map(|(_, track)| track).collect();
     if mine.is_empty() {
         let missing = Missing { what: format!("CPU time of {start}"), why: "it is not in the recording".to_owned() };
-        return Track::unknown(look.windows.count, missing);
+        return Track::unknown(observed.windows.count, missing);
     }
     let at = |track: &Track, window: usize| track.values().get(window).copied().flatten();
     let all = |window: usize| mine.iter().map(|track| at(track, window)).collect::<Option<Vec<f64>>>();
     let value = |window: usize| all(window)?.into_iter().reduce(f64::max);
-    Track::new((0..look.windows.count).map(value).collect(), None)
+    Track::new((0..observed.windows.count).map(value).collect(), None)
 }
 
 /// Whether the thread takes so much of a core, and whether stacks say so, too. Where its CPU time is not recorded, stacks
@@ -47,8 +47,8 @@ pub(super) fn cpu(
     of_samples: &'static str,
     family: Family,
 ) -> Burn {
-    let look = case.look;
-    let clause = case.clause(of_core, &format!("threads {thread}"), busiest(look, thread));
+    let observed = case.observed;
+    let clause = case.clause(of_core, &format!("threads {thread}"), busiest(observed, thread));
     let mut symptom = case.lasting(&[&clause]);
     let stacks = case.stacks(of_samples, family, &[], &symptom.hits);
     let mut cores = clause.value(&symptom.hits, case.windows());
@@ -57,7 +57,7 @@ pub(super) fn cpu(
         symptom.evidence.clear();
         return Burn { symptom, mechanisms: vec![counters, stacks], cores };
     }
-    cores = stacks.share.zip(look.busy().mean_of_all(case.windows())).map(|(share, busy)| share * busy);
+    cores = stacks.share.zip(observed.busy().mean_of_all(case.windows())).map(|(share, busy)| share * busy);
     let (answer, evidence) = case.whole(of_core, &format!("stacks of {thread}"), cores);
     let mut symptom = case.lasting_hits(Hits::always(answer, case.windows().count));
     symptom.evidence = vec![evidence];

@@ -34,7 +34,7 @@ pub(super) const RULE: Rule = Rule {
             .from(&["never"])
             .after_restart(),
         Step::set("jvm.UseTransparentHugePages", To::First(&["true"]), "a JVM asks for huge pages for its heap")
-            .when("where memory that asks for them gets them", |look, _| huge(look).asked),
+            .when("where memory that asks for them gets them", |observed, _| huge(observed).asked),
         Step::huge_pages(
             "the memory of the process that walks most is put on huge pages as it runs (kernel 6.1 or newer)",
         ),
@@ -52,15 +52,15 @@ const LONGEST_WALK: f64 = 1000.0;
 const SHORT_WALK: f64 = 20.0;
 
 fn judge(case: &Case<'_>) -> Verdict {
-    let look = case.look;
-    match (look.is_known(&signal::PMU_LOAD_WALKS), look.is_known(&signal::PMU_MISSES)) {
+    let observed = case.observed;
+    match (observed.is_known(&signal::PMU_LOAD_WALKS), observed.is_known(&signal::PMU_MISSES)) {
         (true, _) => by_cycles(case),
         (false, true) => by_misses(case),
         (false, false) => {
             let cycles = &signal::PMU_CYCLES;
-            let was_asked = look.gaps.iter().any(|gap| gap.source.as_deref() == Some(cycles.source));
+            let was_asked = observed.gaps.iter().any(|gap| gap.source.as_deref() == Some(cycles.source));
             let ask = "the recording has no counters of the processor: record with --tlb where there are any";
-            let why = if was_asked { look.missing(cycles).why } else { ask.to_owned() };
+            let why = if was_asked { observed.missing(cycles).why } else { ask.to_owned() };
             not_decided(case, "TLB misses", &why, Vec::new())
         }
     }
@@ -70,11 +70,11 @@ const NOT_HOW_LONG: &str =
     "this processor tells how often translations were missing and not how long looking them up took";
 
 fn by_cycles(case: &Case<'_>) -> Verdict {
-    let look = case.look;
+    let observed = case.observed;
     let windows = case.windows();
-    let cycles = look.rate(&signal::PMU_CYCLES);
-    let part = |signal| look.rate(signal).share_of(&cycles);
-    let clause = |name, signal| case.clause(name, &look.source_of(signal), part(signal));
+    let cycles = observed.rate(&signal::PMU_CYCLES);
+    let part = |signal| observed.rate(signal).share_of(&cycles);
+    let clause = |name, signal| case.clause(name, &observed.source_of(signal), part(signal));
     let loads = clause(LOADS, &signal::PMU_LOAD_WALKS);
     let stores = clause(STORES, &signal::PMU_STORE_WALKS);
     let symptom = case.lasting_hits(loads.hits.or(&stores.hits));
@@ -103,10 +103,10 @@ fn by_cycles(case: &Case<'_>) -> Verdict {
 /// How often is not how long; but what is much were each short is much, and what would not matter were each as long as can be does not
 /// matter.
 fn by_misses(case: &Case<'_>) -> Verdict {
-    let look = case.look;
-    let misses = look.rate(&signal::PMU_MISSES);
-    let source = look.source_of(&signal::PMU_MISSES);
-    let cycles = look.rate(&signal::PMU_CYCLES);
+    let observed = case.observed;
+    let misses = observed.rate(&signal::PMU_MISSES);
+    let source = observed.source_of(&signal::PMU_MISSES);
+    let cycles = observed.rate(&signal::PMU_CYCLES);
     let bound = |name, walk: f64| case.clause(name, &source, misses.map(|misses| misses * walk).share_of(&cycles));
     let (least, most) = (bound(AT_LEAST, SHORT_WALK), bound(AT_MOST, LONGEST_WALK));
     let surely = case.lasting(&[&least]);
@@ -148,5 +148,5 @@ fn not_decided(case: &Case<'_>, what: &str, why: &str, evidence: Vec<Evidence>) 
 }
 
 fn enabled<'a>(case: &Case<'a>) -> &'a str {
-    case.look.settings.value("thp.enabled").unwrap_or("not known")
+    case.observed.settings.value("thp.enabled").unwrap_or("not known")
 }

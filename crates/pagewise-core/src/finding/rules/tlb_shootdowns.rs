@@ -26,21 +26,21 @@ pub(super) const RULE: Rule = Rule {
             "NUMA balancing takes translations away to see who uses a page, and moves pages; memory then stays where it is",
         )
         .from(&["1"])
-        .when("where NUMA balancing is what asks for them", |look, hits| most(look, hits) == Some(Cause::Numa)),
+        .when("where NUMA balancing is what asks for them", |observed, hits| most(observed, hits) == Some(Cause::Numa)),
         Step::advice(
             "let the allocator keep memory instead of giving it back piece by piece (decay and trim settings), unmap large areas at \
              once, and change rights (mprotect) of whole areas: each call interrupts every CPU of the process once",
         )
         .after_restart()
-        .when("where a program's calls ask for them, or it was not seen what does", |look, hits| {
-            matches!(most(look, hits), None | Some(Cause::Calls))
+        .when("where a program's calls ask for them, or it was not seen what does", |observed, hits| {
+            matches!(most(observed, hits), None | Some(Cause::Calls))
         }),
         Step::advice(
             "see why pages are moved or reclaimed (compaction-storm, kcompactd-burn, khugepaged-burn, kswapd-saturation): each page \
              that is unmapped for it has to be forgotten",
         )
-        .when("where moving or reclaiming pages asks for them", |look, hits| {
-            matches!(most(look, hits), Some(Cause::Moves | Cause::Reclaim))
+        .when("where moving or reclaiming pages asks for them", |observed, hits| {
+            matches!(most(observed, hits), Some(Cause::Moves | Cause::Reclaim))
         }),
         Step::advice(
             "run the job on fewer CPUs, or as several processes with fewer threads each: only CPUs that run threads of the process are \
@@ -79,9 +79,9 @@ const CAUSES: [(Cause, &[Family], &str); 4] = [
 ];
 
 /// What asks for them, with its part; `None`: callers are not known, or it is none of these.
-fn cause(look: &Look, hits: &Hits) -> Option<(Cause, &'static str, f64)> {
-    let profile = look.profile.as_ref().filter(|profile| !profile.is_flat())?;
-    let count = |not: &[Family]| profile.counts(Family::Shootdown, not, hits, &look.windows).family;
+fn cause(observed: &Observed, hits: &Hits) -> Option<(Cause, &'static str, f64)> {
+    let profile = observed.profile.as_ref().filter(|profile| !profile.is_flat())?;
+    let count = |not: &[Family]| profile.counts(Family::Shootdown, not, hits, &observed.windows).family;
     let all = count(&[]);
     let mut before: Vec<Family> = Vec::new();
     let mut left = all;
@@ -99,13 +99,13 @@ fn cause(look: &Look, hits: &Hits) -> Option<(Cause, &'static str, f64)> {
 }
 
 /// What asks for most of them.
-fn most(look: &Look, hits: &Hits) -> Option<Cause> {
-    cause(look, hits).filter(|(_, _, part)| *part >= 0.5).map(|(cause, ..)| cause)
+fn most(observed: &Observed, hits: &Hits) -> Option<Cause> {
+    cause(observed, hits).filter(|(_, _, part)| *part >= 0.5).map(|(cause, ..)| cause)
 }
 
 fn judge(case: &Case<'_>) -> Verdict {
-    let look = case.look;
-    let busy = case.clause("system share of busy CPU", "stat", look.system_share());
+    let observed = case.observed;
+    let busy = case.clause("system share of busy CPU", "stat", observed.system_share());
     // A profile alone has no such share, and needs none.
     let is_known = busy.track.values().iter().any(Option::is_some);
     let mut symptom = if is_known {
@@ -122,22 +122,22 @@ fn judge(case: &Case<'_>) -> Verdict {
     let stacks = case.stacks("samples interrupting other CPUs", Family::Shootdown, &[], &hits);
     let share = stacks.share;
     // Few kernels count them: where stacks tell, nothing is missing.
-    let is_counted = look.has(&signal::TLB_REMOTE_RECEIVED) || look.profile.is_none();
+    let is_counted = observed.has(&signal::TLB_REMOTE_RECEIVED) || observed.profile.is_none();
     let mechanisms = if is_counted { vec![counters, stacks] } else { vec![stacks] };
     case.decide(symptom, mechanisms).found(|draft| {
         let windows = case.windows();
         let by_stacks = share.filter(|_| draft.tiers.contains(&Tier::Stacks));
-        let busy = look.busy_share().mean(&hits, windows).unwrap_or(1.0);
+        let busy = observed.busy_share().mean(&hits, windows).unwrap_or(1.0);
         draft.cost.cpu_share = by_stacks.map(|share| share * busy);
-        let sent = look.rate(&signal::TLB_REMOTE_SENT).mean(&hits, windows);
+        let sent = observed.rate(&signal::TLB_REMOTE_SENT).mean(&hits, windows);
         draft.evidence.push(said("vmstat nr_tlb_remote_flush", "shootdowns sent", sent, PerSecond));
-        let got = look.rate(&signal::TLB_REMOTE_RECEIVED).mean(&hits, windows);
+        let got = observed.rate(&signal::TLB_REMOTE_RECEIVED).mean(&hits, windows);
         let mut told: Vec<String> = Vec::new();
         if let Some(share) = by_stacks {
             let share = words::percent(share);
             told.push(format!("In {share} of the samples CPUs made others forget translations, or did so for others."));
         }
-        if let Some((_, what, part)) = cause(look, &hits) {
+        if let Some((_, what, part)) = cause(observed, &hits) {
             let (_, line) = case.whole("of the shootdowns, one cause", "stacks: callers", Some(part));
             draft.evidence.push(Evidence { name: format!("of the shootdowns, {what}"), ..line });
             told.push(format!("{} of that is for {what}.", words::percent(part)));

@@ -27,17 +27,17 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn judge(case: &Case<'_>) -> Verdict {
-    let look = case.look;
+    let observed = case.observed;
     let windows = case.windows();
     // Locked memory counts where an old kernel has no total of what is unevictable.
-    let signal = if look.has(&signal::UNEVICTABLE) { &signal::UNEVICTABLE } else { &signal::MLOCKED };
-    let fixed = case.clause("unevictable memory", &signal.label(), look.share_of_memory(&look.level(signal)));
+    let signal = if observed.has(&signal::UNEVICTABLE) { &signal::UNEVICTABLE } else { &signal::MLOCKED };
+    let fixed = case.clause("unevictable memory", &signal.label(), observed.share_of_memory(&observed.level(signal)));
     let symptom = case.standing(&[&fixed]);
     let hits = symptom.hits.clone();
     case.decide(symptom, Vec::new()).found(|draft| {
         case.name(draft, By::Resident);
         let share = fixed.value(&hits, windows);
-        let locked = look.share_of_memory(&look.level(&signal::MLOCKED)).mean(&hits, windows);
+        let locked = observed.share_of_memory(&observed.level(&signal::MLOCKED)).mean(&hits, windows);
         draft.evidence.push(said("meminfo Mlocked", "locked by programs", locked, Fraction));
         draft
             .evidence

@@ -66,11 +66,11 @@ const COLLECTIONS: (&str, &str) = (
 /// known.
 fn collections(case: &Case<'_>) -> Option<Verdict> {
     const SOURCE: &str = "import collection_elapsed";
-    let look = case.look;
-    if look.is_known(&signal::PSI_MEMORY_SOME) || look.has(&signal::IMPORTED_PSI_SOME) {
+    let observed = case.observed;
+    if observed.is_known(&signal::PSI_MEMORY_SOME) || observed.has(&signal::IMPORTED_PSI_SOME) {
         return None;
     }
-    let Collections { user, system, elapsed } = Collections::of(look)?;
+    let Collections { user, system, elapsed } = Collections::of(observed)?;
     let cpu = user + system;
     // Several threads collect at once.
     let waited = (1.0 - cpu / elapsed.max(1e-6)).max(0.0);
@@ -80,7 +80,7 @@ fn collections(case: &Case<'_>) -> Option<Verdict> {
     ];
     super::collections::found(case, &EXPLAIN, weighed, |draft| {
         draft.other = Some(COLLECTIONS);
-        draft.missing.push(look.missing(&signal::PSI_MEMORY_SOME));
+        draft.missing.push(observed.missing(&signal::PSI_MEMORY_SOME));
         draft.summary = format!(
             "Collections took {}, and their threads were on a CPU for {} in all.",
             words::seconds(elapsed),
@@ -90,19 +90,19 @@ fn collections(case: &Case<'_>) -> Option<Verdict> {
 }
 
 fn judge(case: &Case<'_>) -> Verdict {
-    let look = case.look;
+    let observed = case.observed;
     let windows = case.windows();
     if let Some(verdict) = collections(case) {
         return verdict;
     }
     // One reading of the file has its averages alone.
     let waited = |total: &'static signal::Quantity, average: &'static signal::Quantity| {
-        let rate = look.rate(total);
+        let rate = observed.rate(total);
         let is_known = rate.values().iter().any(Option::is_some);
-        if is_known || !look.has(average) {
-            (rate, look.source_of(total))
+        if is_known || !observed.has(average) {
+            (rate, observed.source_of(total))
         } else {
-            (look.level(average), "pressure/memory avg60".to_owned())
+            (observed.level(average), "pressure/memory avg60".to_owned())
         }
     };
     let (some, source) = waited(&signal::PSI_MEMORY_SOME, &signal::IMPORTED_PSI_SOME);

@@ -60,12 +60,12 @@ pub(super) const RULE: Rule = Rule {
             "see where the kernel is before changing anything: record with stacks (pagewise record --stacks 99), or hand \
              in what perf says (pagewise diagnose --import)",
         )
-        .when("where no stacks were recorded", |look, _| look.profile.is_none()),
+        .when("where no stacks were recorded", |observed, _| observed.profile.is_none()),
         Step::advice(
             "see who calls these functions before changing anything: pagewise report draws the flame graph of the \
              recording, and of the stretch you choose in it",
         )
-        .when("where stacks were recorded", |look, _| look.profile.is_some()),
+        .when("where stacks were recorded", |observed, _| observed.profile.is_some()),
     ],
     counterindications: &[
         "Do not switch huge pages off on this alone: other storms of locks look the same in counters.",
@@ -92,11 +92,11 @@ const COLLECTIONS: (&str, &str) = (
 /// well, or CPUs were watched as well.
 fn collections(case: &Case<'_>) -> Option<Verdict> {
     const SOURCE: &str = "import collection_system";
-    let look = case.look;
-    if look.is_known(&signal::CPU_SYSTEM) || look.profile.is_some() {
+    let observed = case.observed;
+    if observed.is_known(&signal::CPU_SYSTEM) || observed.profile.is_some() {
         return None;
     }
-    let Collections { user, system, elapsed } = Collections::of(look)?;
+    let Collections { user, system, elapsed } = Collections::of(observed)?;
     let cpu = user + system;
     let part = system / cpu.max(1e-6);
     let weighed = [
@@ -117,16 +117,16 @@ fn collections(case: &Case<'_>) -> Option<Verdict> {
 }
 
 fn judge(case: &Case<'_>) -> Verdict {
-    let look = case.look;
+    let observed = case.observed;
     if let Some(verdict) = collections(case) {
         return verdict;
     }
-    let share = case.clause("system share of busy CPU", "stat", look.system_share());
+    let share = case.clause("system share of busy CPU", "stat", observed.system_share());
     // A tenth of a busy second in the kernel on an idle host is no trouble.
-    let busy = case.clause("busy CPU", "stat", look.busy_share());
+    let busy = case.clause("busy CPU", "stat", observed.busy_share());
     // Of a host that nobody recorded nothing else is known: a file server is in the kernel most of its time.
-    let much = case.clause("system share of all CPU, of a listing", "stat", look.system_share_of_all());
-    let is_bare = look.is_import && look.profile.is_none();
+    let much = case.clause("system share of all CPU, of a listing", "stat", observed.system_share_of_all());
+    let is_bare = observed.is_import && observed.profile.is_none();
     let clauses: Vec<&Clause> = [&share, &busy].into_iter().chain(Some(&much).filter(|_| is_bare)).collect();
     let symptom = case.lasting(&clauses);
     let explained = case.found.iter().find(|id| EXPLAIN.contains(id));
@@ -145,7 +145,7 @@ fn judge(case: &Case<'_>) -> Verdict {
     if let Some(swapping) = swaps(case, &symptom.hits).filter(|_| symptom.answer == Answer::Yes) {
         return Verdict::NotFound(swapping);
     }
-    if let Some(grows) = super::fault_churn::grows(look, &symptom.hits).filter(|_| symptom.answer == Answer::Yes) {
+    if let Some(grows) = super::fault_churn::grows(observed, &symptom.hits).filter(|_| symptom.answer == Answer::Yes) {
         return Verdict::NotFound(grows);
     }
     // Much of it, and yet what a server does that is well: a listing does not tell the two apart.
@@ -170,11 +170,11 @@ fn judge(case: &Case<'_>) -> Verdict {
         case.name(draft, By::SystemTime);
         let windows = case.windows();
         let hits = draft.hits.clone();
-        let of_all = look.system_share_of_all().mean(&hits, windows);
+        let of_all = observed.system_share_of_all().mean(&hits, windows);
         draft.evidence.push(said("stat", "system share of all CPU", of_all, Fraction));
         // What a program asks for is no loss.
         draft.cost.cpu_share = of_all.filter(|_| calls.is_none());
-        let free = look.available().mean(&hits, windows);
+        let free = observed.available().mean(&hits, windows);
         draft.evidence.push(said("meminfo", "memory that could be had", free, Bytes));
         draft.confidence = Some(Confidence::Low);
         draft.summary = format!(
@@ -192,7 +192,7 @@ fn judge(case: &Case<'_>) -> Verdict {
         if let Some(free) = free.filter(|_| is_ample(case) && calls.is_none()) {
             draft.summary.push_str(&format!(" Memory is ample: {} could still be had.", words::bytes(free)));
         }
-        match &look.profile {
+        match &observed.profile {
             Some(profile) => {
                 let top = profile.top_kernel(&hits, windows);
                 for (name, share) in &top {
@@ -224,7 +224,7 @@ fn judge(case: &Case<'_>) -> Verdict {
 /// Whether most of what the kernel does is to move the data of files, as programs ask it to: a copy or a backup is in the
 /// kernel nearly all the time, and nothing is wrong with it.
 fn copies(case: &Case<'_>, hits: &Hits) -> Option<Evidence> {
-    let counts = case.look.profile.as_ref()?.counts(Family::FileData, &[], hits, case.windows());
+    let counts = case.observed.profile.as_ref()?.counts(Family::FileData, &[], hits, case.windows());
     let share = (counts.kernel >= ENOUGH_SAMPLES).then(|| counts.family as f64 / counts.kernel as f64);
     let (answer, evidence) =
         case.whole("of what the kernel does, reading and writing files", "stacks: reading and writing files", share);
@@ -234,21 +234,21 @@ fn copies(case: &Case<'_>, hits: &Hits) -> Option<Evidence> {
 /// Whether CPUs waited for disks for longer than they did anything: then what little they did is in the kernel because that is where
 /// disks are asked, and the disks are what is short.
 fn disks(case: &Case<'_>, hits: &Hits) -> Option<Evidence> {
-    let look = case.look;
-    let waiting = look.waiting_share();
-    let part = waiting.share_of(&waiting.plus(&look.busy_share())).mean(hits, case.windows());
+    let observed = case.observed;
+    let waiting = observed.waiting_share();
+    let part = waiting.share_of(&waiting.plus(&observed.busy_share())).mean(hits, case.windows());
     let (answer, evidence) = case.whole(
         "of the time CPUs were busy or waited for disks, waiting",
-        &look.source_of(&signal::CPU_IOWAIT),
+        &observed.source_of(&signal::CPU_IOWAIT),
         part,
     );
     (answer == Answer::Yes).then_some(evidence)
 }
 
-/// Whether most of what the kernel does is one of its own threads. Those have findings of their own, which need a longer look:
+/// Whether most of what the kernel does is one of its own threads. Those have findings of their own, which need a longer recording:
 /// one that is too short for them has the cause in plain sight all the same.
 fn thread(case: &Case<'_>, hits: &Hits) -> Option<Evidence> {
-    let profile = case.look.profile.as_ref()?;
+    let profile = case.observed.profile.as_ref()?;
     [Family::Khugepaged, Family::Kcompactd, Family::Kswapd].into_iter().find_map(|family| {
         let counts = profile.counts(family, &[], hits, case.windows());
         let share = (counts.kernel >= ENOUGH_SAMPLES).then(|| counts.family as f64 / counts.kernel as f64);
@@ -261,22 +261,22 @@ fn thread(case: &Case<'_>, hits: &Hits) -> Option<Evidence> {
 /// Whether a listing shows memory going to swap and coming back meanwhile: that explains the time, also where the listing is
 /// too short to call it swap-thrash.
 fn swaps(case: &Case<'_>, hits: &Hits) -> Option<Vec<Evidence>> {
-    let look = case.look;
+    let observed = case.observed;
     let weighed = |name: &'static str, signal: &signal::Quantity| {
-        case.whole(name, &look.source_of(signal), look.rate(signal).mean(hits, case.windows()))
+        case.whole(name, &observed.source_of(signal), observed.rate(signal).mean(hits, case.windows()))
     };
     let both = [weighed("read from swap", &signal::SWAP_IN), weighed("written to swap", &signal::SWAP_OUT)];
-    let is_swapping = look.is_import && both.iter().all(|(answer, _)| *answer == Answer::Yes);
+    let is_swapping = observed.is_import && both.iter().all(|(answer, _)| *answer == Answer::Yes);
     is_swapping.then(|| both.into_iter().map(|(_, line)| line).collect())
 }
 
 /// Whether memory was to be had all the while.
 fn is_ample(case: &Case<'_>) -> bool {
-    let look = case.look;
-    let ample = if look.memory().is_some() {
-        case.clause("available memory", "meminfo", look.share_of_memory(&look.available()))
+    let observed = case.observed;
+    let ample = if observed.memory().is_some() {
+        case.clause("available memory", "meminfo", observed.share_of_memory(&observed.available()))
     } else {
-        case.clause("free memory", "meminfo MemFree", look.level(&signal::MEM_FREE))
+        case.clause("free memory", "meminfo MemFree", observed.level(&signal::MEM_FREE))
     };
     case.lasting(&[&ample]).answer == Answer::Yes
 }

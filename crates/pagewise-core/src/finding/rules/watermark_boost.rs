@@ -29,12 +29,12 @@ pub(super) const RULE: Rule = Rule {
 
 /// The largest boost of a zone, in pages; and what is free there as a multiple of its high watermark without the boost, which
 /// the kernel adds to what it prints (`high_wmark_pages`, `include/linux/mmzone.h`, 6.12).
-fn boosted(look: &Look) -> (Track, Track) {
-    let (free, high) = (look.each_level(&signal::ZONE_FREE), look.each_level(&signal::ZONE_HIGH));
-    let boost = look.each_level(&signal::ZONE_BOOST);
-    let count = look.windows.count;
+fn boosted(observed: &Observed) -> (Track, Track) {
+    let (free, high) = (observed.each_level(&signal::ZONE_FREE), observed.each_level(&signal::ZONE_HIGH));
+    let boost = observed.each_level(&signal::ZONE_BOOST);
+    let count = observed.windows.count;
     if boost.is_empty() {
-        let unknown = Track::unknown(count, look.missing(&signal::ZONE_BOOST));
+        let unknown = Track::unknown(count, observed.missing(&signal::ZONE_BOOST));
         return (unknown.clone(), unknown);
     }
     let at = |tracks: &[(&str, Track)], labels: &str, window: usize| {
@@ -57,9 +57,9 @@ fn boosted(look: &Look) -> (Track, Track) {
 }
 
 fn judge(case: &Case<'_>) -> Verdict {
-    let look = case.look;
+    let observed = case.observed;
     let windows = case.windows();
-    let (boost, room) = boosted(look);
+    let (boost, room) = boosted(observed);
     let known = boost.values().iter().flatten().count();
     let with = boost.values().iter().flatten().filter(|boost| **boost > 0.0).count();
     let part = (known > 0).then(|| with as f64 / known as f64);
@@ -82,13 +82,13 @@ fn judge(case: &Case<'_>) -> Verdict {
     symptom.evidence = vec![line];
     symptom.evidence.extend([&room, &freed].map(|clause| clause.evidence(&hits, windows)));
     case.decide(symptom, Vec::new()).found(|draft| {
-        draft.cost.stalled_share = look.rate(&signal::PSI_MEMORY_SOME).mean(&hits, windows);
+        draft.cost.stalled_share = observed.rate(&signal::PSI_MEMORY_SOME).mean(&hits, windows);
         draft.summary = format!(
             "Watermarks were raised in {} of the windows while {} times the high watermark (without what was added to it) was \
              free; kswapd freed {} a second.",
             words::percent(part.unwrap_or(0.0)),
             words::number(room.value(&hits, windows).unwrap_or(0.0)),
-            words::bytes(freed.value(&hits, windows).unwrap_or(0.0) * look.page_size),
+            words::bytes(freed.value(&hits, windows).unwrap_or(0.0) * observed.page_size),
         );
     })
 }

@@ -3,7 +3,7 @@
 use super::super::tests::{recording, timed, values};
 use super::super::{Imported, kinds_in};
 use super::*;
-use crate::finding::{self, Look};
+use crate::finding::{self, Observed};
 use crate::recording::{Recorded, StallKind};
 
 const GROUP: &str = include_str!("../../../../../recordings/imports/kernel-log-group.txt");
@@ -42,8 +42,8 @@ fn marks(imported: &Imported) -> Vec<String> {
 }
 
 fn found(imported: &Imported) -> Vec<String> {
-    let Ok(look) = Look::of(imported);
-    finding::diagnose(&look, "test").findings.into_iter().map(|finding| finding.id).collect()
+    let Ok(observed) = Observed::of(imported);
+    finding::diagnose(&observed, "test").findings.into_iter().map(|finding| finding.id).collect()
 }
 
 /// What was killed on the host, in the end.
@@ -80,9 +80,9 @@ fn what_a_mailer_broke_of_a_report_on_memory_is_put_together() {
     let small = "Mem-info:\nDMA free:1kB min:1kB low:1kB high:1kB present:16kB all_unreclaimable? yes\n\
                  Normal free:1kB min:1kB low:1kB high:1kB present:1048576kB all_unreclaimable? no\n";
     assert_eq!(values(&read(small), SOURCE, "nothing_to_free"), [0.0]);
-    let in_vain = |looked_at: u64| {
+    let in_vain = |scanned: u64| {
         let log = format!(
-            "Mem-info:\nNormal free:9kB min:9kB low:9kB high:9kB present:4000kB\nmlocked:0kB dirty:0kB pages_scanned:{looked_at} \
+            "Mem-info:\nNormal free:9kB min:9kB low:9kB high:9kB present:4000kB\nmlocked:0kB dirty:0kB pages_scanned:{scanned} \
              all_unreclaimable? no\nlowmem_reserve[]: 0 0\n"
         );
         values(&read(&log), SOURCE, "nothing_to_free")
@@ -131,8 +131,8 @@ fn stacks_that_somebody_had_printed_name_what_a_task_is_in() {
         assert_eq!(kinds_in(text), [Kind::KernelLog], "{text}");
         let listing = super::super::parse(Kind::KernelLog, text, &Default::default()).unwrap();
         let imported = super::super::merge(vec![("a".to_owned(), listing)], &Default::default());
-        let Ok(look) = Look::of(&imported);
-        let diagnosis = finding::diagnose(&look, "a test");
+        let Ok(observed) = Observed::of(&imported);
+        let diagnosis = finding::diagnose(&observed, "a test");
         let found = diagnosis.findings.iter().find(|finding| finding.id == rule);
         assert!(found.is_some_and(|found| found.summary.contains("when its stack was printed")), "{rule}: {found:?}");
     }

@@ -262,6 +262,12 @@ fn files_of_a_control_group_are_its_own_and_not_the_host_s() {
     assert!(values(&imported, "vmstat", "pgfault").is_empty());
     let here = read("[root@h job]# cat memory.current\n77\n");
     assert_eq!(timed(&here, "cgroup_memory", "current", "cgroup=not told")[0].1, 77.0);
+    // Told by its first line, in prose.
+    let told = read(
+        "the limit is used up:\ncache 0\nrss 0\npgfault 5\nhierarchical_memory_limit 157286400\ntotal_rss 7\n\npgfault 9\n",
+    );
+    let of = |name: &str| timed(&told, "cgroup_stat", name, "cgroup=not told")[0].1;
+    assert_eq!((of("hierarchical_memory_limit"), of("total_rss"), of("pgfault")), (157_286_400.0, 7.0, 5.0));
 }
 
 #[test]
@@ -301,7 +307,6 @@ fn zones_have_their_watermarks_and_are_not_taken_for_the_host() {
 #[test]
 fn numbers_of_files_that_look_alike_are_not_taken_for_those_of_the_host() {
     for text in [
-        "cache 100\nrss 7\npgfault 8\npgmajfault 9\n",
         "some avg10=0.00 avg60=0.00 avg300=0.00 total=7\n",
         "Name:   java\nVmPeak:   100 kB\nThreads: 7\n",
         "$ cat /proc/77/smaps\nShmem:  8 kB\nDirty: 8 kB\n",
@@ -309,9 +314,11 @@ fn numbers_of_files_that_look_alike_are_not_taken_for_those_of_the_host() {
         let problem = parse(Kind::Proc, text, &Assumed::default()).unwrap_err().to_string();
         assert!(problem.contains("it holds no number of a kernel file"), "{text}: {problem}");
     }
-    let of_node = read("Node 0 MemTotal:   100 kB\n");
-    let sources: Vec<&str> = of_node.series().iter().map(|series| series.source.as_str()).collect();
-    assert_eq!(sources, [SOURCE], "a node is not the host");
+    let sources =
+        |text: &str| -> Vec<String> { read(text).series().iter().map(|series| series.source.clone()).collect() };
+    assert_eq!(sources("Node 0 MemTotal:   100 kB\n"), [SOURCE], "a node is not the host");
+    let of_group = sources("cache 100\nrss 7\npgfault 8\npgmajfault 9\n");
+    assert!(of_group.iter().all(|source| source == "cgroup_stat"), "nor is a control group: {of_group:?}");
 }
 
 #[test]

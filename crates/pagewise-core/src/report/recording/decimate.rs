@@ -3,7 +3,7 @@
 //! Consecutive ticks share a bucket; when there are too many buckets, neighbours are merged and each holds twice as many.
 //! A bucket keeps the smallest and the largest value in the order they came, and the mean: drawn as two points, a spike of
 //! one second in a day is still as high as it was, and means over a stretch are those of all samples. (Downsampling by
-//! largest triangles, LTTB, keeps the look of a line, but may drop a spike next to a higher one.)
+//! largest triangles, LTTB, keeps the recording of a line, but may drop a spike next to a higher one.)
 
 use serde::{Serialize, Serializer};
 

@@ -99,7 +99,7 @@ const TITLES: [Title; 13] = [
         "Stalls, timed",
         "Seconds per second that tasks were held up: 2 is two tasks all the time.",
     ),
-    (counter::Panel::Compaction, "compaction", "Compaction", "Pages looked at to make room for huge pages."),
+    (counter::Panel::Compaction, "compaction", "Compaction", "Pages scanned to make room for huge pages."),
     (
         counter::Panel::Faults,
         "faults",

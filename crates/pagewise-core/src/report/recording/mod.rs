@@ -41,7 +41,7 @@ pub struct View {
     pub wall: f64,
     /// From the first tick to the last, in seconds.
     pub length: f64,
-    /// Where CPUs were, if somebody looked.
+    /// Where CPUs were, if that was recorded.
     pub flame: Option<Flame>,
     /// Everything in words and tables.
     pub sections: Sections,

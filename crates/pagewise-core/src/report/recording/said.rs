@@ -24,7 +24,7 @@ pub fn said(diagnosis: &Diagnosis) -> Vec<Said> {
 
 fn nothing(diagnosis: &Diagnosis) -> Said {
     let open: Vec<&str> = diagnosis.not_decided.iter().map(|rule| rule.id.as_str()).collect();
-    let text = format!("{} things were looked for and are not there.", diagnosis.not_found.len());
+    let text = format!("{} things are not there.", diagnosis.not_found.len());
     let mut said = Said::note("nothing-found", "Nothing found", text);
     if !open.is_empty() {
         said.text.push(format!("Could not be told from this recording: {}.", open.join(", ")));

@@ -109,9 +109,9 @@ pub struct Sections {
     pub changes: Vec<Instant>,
     /// Notes in time.
     pub marks: Vec<Instant>,
-    /// What held whom up, the longest first. `None`: nobody looked.
+    /// What held whom up, the longest first. `None`: not recorded.
     pub stalls: Option<Vec<StallSum>>,
-    /// Processes that used most, the largest first. `None`: nobody looked.
+    /// Processes that used most, the largest first. `None`: not recorded.
     pub processes: Option<Vec<ProcessLine>>,
 }
 
@@ -235,8 +235,8 @@ fn gap_row<R>(gap: &Gap, material: &Material<'_, R>) -> GapRow {
         Evicted => "removed to stay below the size cap".to_owned(),
         Stopped => "the recording was stopped".to_owned(),
         Lost => "the kernel lost some of it".to_owned(),
-        Thinned => "so much that one in several was looked at".to_owned(),
-        Waiting => "nothing was looked at while there was no trouble".to_owned(),
+        Thinned => "so much that one in several was kept".to_owned(),
+        Waiting => "nothing was recorded while there was no trouble".to_owned(),
         Other(word) => printable(word),
     };
     let length = gap

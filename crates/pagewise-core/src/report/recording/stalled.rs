@@ -8,9 +8,9 @@ const KINDS: usize = 7;
 /// Slices in order of their end.
 #[derive(Debug)]
 pub(super) struct Stalled {
-    /// By end: beginning, and seconds per second of each kind. `None`: nobody looked.
+    /// By end: beginning, and seconds per second of each kind. `None`: not recorded.
     slices: Option<BTreeMap<u64, (u64, [f64; KINDS])>>,
-    /// When nobody looked.
+    /// When they were not recorded.
     gaps: Vec<(u64, u64)>,
 }
 
@@ -34,7 +34,7 @@ impl Stalled {
         StallKind::all().position(|one| one == kind).filter(|place| *place < KINDS)
     }
 
-    /// What held tasks up at that instant; nothing, where somebody looked and saw nothing.
+    /// What held tasks up at that instant; nothing, where they were recorded and there was none.
     pub(super) fn at(&mut self, instant: u64) -> Option<[f64; KINDS]> {
         let slices = self.slices.as_ref()?;
         if self.gaps.iter().any(|(from, to)| (*from..*to).contains(&instant)) {

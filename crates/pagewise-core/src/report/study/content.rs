@@ -29,7 +29,7 @@ const FEW_CLAIMS: usize = 2;
 pub(super) struct Content {
     pub(super) name: String,
     pub(super) outcome: Summary,
-    /// At which look it ended, for a trial that may end early.
+    /// At which analysis it ended, for a trial that may end early.
     pub(super) ended: Option<String>,
     pub(super) claims: Vec<Contrast>,
     pub(super) claims_note: String,
@@ -45,7 +45,7 @@ pub(super) struct Content {
     pub(super) incidents: Vec<String>,
     pub(super) warnings: Vec<Warning>,
     pub(super) notes: Vec<String>,
-    pub(super) looks: Table,
+    pub(super) interim_analyses: Table,
     pub(super) estimates: Table,
     pub(super) design: Vec<Line>,
     pub(super) levels: Vec<Line>,
@@ -154,7 +154,7 @@ impl Content {
             incidents: incidents(report),
             warnings: warnings(report),
             notes: report.notes.iter().map(|note| printable(note)).collect(),
-            looks: tables::looks(study),
+            interim_analyses: tables::interim_analyses(study),
             estimates: tables::estimates(study),
             design: design::design(report),
             levels: design::levels(report),
@@ -199,7 +199,7 @@ impl Content {
                 functions.map(&change);
             }
         }
-        [&mut self.looks, &mut self.estimates].into_iter().for_each(in_table);
+        [&mut self.interim_analyses, &mut self.estimates].into_iter().for_each(in_table);
         for line in [&mut self.design, &mut self.levels, &mut self.host].into_iter().flatten() {
             [&mut line.label, &mut line.value].into_iter().for_each(apply);
         }
@@ -299,7 +299,7 @@ fn others(frame: &Frame<'_>, is_interaction: &impl Fn(&Comparison) -> bool) -> V
 }
 
 fn explained(frame: &Frame<'_>, claims: usize) -> Vec<Explained> {
-    // Without claims the first metric's comparisons are what a reader looks at.
+    // Without claims the first metric's comparisons are what a reader reads first.
     let wanted = |one: &Comparison| one.metric == frame.first_metric() && (one.primary || claims == 0);
     let placed = frame.placed().into_iter().filter(|placed| wanted(placed.comparison));
     placed.filter_map(|placed| explained_of(frame, placed.comparison, claims)).collect()

@@ -1,4 +1,4 @@
-//! How a study ran, in lines: what was declared, what its levels set, when it was looked at.
+//! How a study ran, in lines: what was declared, what its levels set, when it was analysed.
 
 use super::Report;
 use super::words::{confidence, listed};
@@ -92,18 +92,19 @@ fn carry_over(carried: &CarryOver) -> String {
 fn ends(report: &Report) -> String {
     let (study, plan) = (&report.analysis, &report.plan);
     if study.rule == StoppingRule::Fixed {
-        return "after the planned blocks; not looked at before".to_owned();
+        return "after the planned blocks; not analysed before".to_owned();
     }
     if let Some(sequence) = &study.sequence {
         return format!(
-            "open-ended: looked at after every block, over when every claim is decided, after {} blocks at the latest; \
+            "open-ended: analysed after every block, over when every claim is decided, after {} blocks at the latest; \
              confidence sequence, shortest at {} blocks",
             study.blocks_planned, sequence.shortest_at
         );
     }
-    let looks: Vec<String> = plan.stopping.looks(study.blocks_planned).iter().map(u32::to_string).collect();
+    let analyses: Vec<String> =
+        plan.stopping.interim_analyses(study.blocks_planned).iter().map(u32::to_string).collect();
     let futility = if plan.stopping.futility { ", also when the margin is out of reach" } else { "" };
-    format!("{} looks after {} blocks{futility}", study.rule.word(), listed(&looks))
+    format!("{} analyses after {} blocks{futility}", study.rule.word(), listed(&analyses))
 }
 
 /// What the levels of a factor set: `off: swap=off`.

@@ -86,7 +86,7 @@ impl<'r> Frame<'r> {
         self.report.plan.contrasts.get(placed.asked?.contrast)
     }
 
-    /// What a comparison holds for beside the levels it is looked at: what is averaged, what moves along, and the state
+    /// What a comparison holds for beside the levels it is compared at: what is averaged, what moves along, and the state
     /// memory was in. Empty when there is nothing to say.
     pub(super) fn holds(&self, placed: &Placed<'_>) -> String {
         let (Some(asked), Some(contrast)) = (placed.asked, self.contrast(placed)) else { return String::new() };

@@ -46,8 +46,8 @@ pub fn latex(report: &Report) -> String {
             });
         }
     }
-    if !content.looks.rows.is_empty() {
-        out.push_str(&table(&content.looks, "Looks at the trial, and what each decided."));
+    if !content.interim_analyses.rows.is_empty() {
+        out.push_str(&table(&content.interim_analyses, "Interim analyses of the trial, and what each decided."));
     }
     for text in &content.method {
         let _ = writeln!(out, "{}\n", said(text));

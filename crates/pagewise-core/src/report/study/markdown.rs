@@ -37,8 +37,8 @@ pub(in crate::report) fn markdown(report: &Report) -> String {
         content.others.iter().for_each(|one| put(section(one)));
     }
     put(explained(&content));
-    if !content.looks.rows.is_empty() {
-        put(format!("## Looks\n\n{}", table(&content.looks, "---:")));
+    if !content.interim_analyses.rows.is_empty() {
+        put(format!("## Interim analyses\n\n{}", table(&content.interim_analyses, "---:")));
     }
     put(list("Notes", content.notes.iter().map(|text| escape(text))));
     put(format!("## Estimates in full\n\n{}", table(&content.estimates, "---:")));

@@ -2,7 +2,7 @@
 //! intervals, levels, p-values and verdicts, each held against the one of the report with `stopifnot`.
 //!
 //! Base R alone. What needs data that a report does not carry (kernel counters, stall times) is not in it, and alpha that
-//! was spent over looks is taken as it is. The confidence sequence of an open-ended trial is computed from its one parameter.
+//! was spent over analyses is taken as it is. The confidence sequence of an open-ended trial is computed from its one parameter.
 
 use super::Report;
 use super::csv::{Columns, level, points};
@@ -30,8 +30,8 @@ const ON_A_LINE: usize = 8;
 pub fn r_script(report: &Report) -> String {
     let study = &report.analysis;
     let columns = Columns::of(report);
-    let counted = match study.looks.last() {
-        Some(look) if study.rule != StoppingRule::Fixed => look.blocks,
+    let counted = match study.interim_analyses.last() {
+        Some(analysis) if study.rule != StoppingRule::Fixed => analysis.blocks,
         _ => study.blocks_planned,
     };
     let mut out = String::new();
@@ -45,9 +45,9 @@ pub fn r_script(report: &Report) -> String {
     put(format!("counted <- {counted} # blocks that count"));
     put(format!("planned <- {} # blocks of the order", study.blocks_planned));
     put(match &study.sequence {
-        None => format!("sequential <- {} # alpha was spent over looks", logical(study.rule != StoppingRule::Fixed)),
+        None => format!("sequential <- {} # alpha was spent over analyses", logical(study.rule != StoppingRule::Fixed)),
         Some(sequence) => format!(
-            "sequential <- TRUE # looked at after every block: intervals are of a confidence sequence\n\
+            "sequential <- TRUE # analysed after every block: intervals are of a confidence sequence\n\
              effect_variance <- {} # its tuning: shortest at {} blocks",
             sequence.effect_variance, sequence.shortest_at
         ),

@@ -1,11 +1,11 @@
-//! The tables of a study: comparisons of a contrast, cells, looks, counters, every run.
+//! The tables of a study: comparisons of a contrast, cells, analyses, counters, every run.
 
 use super::Report;
 use super::frame::{Frame, Group, Placed};
 use super::words::{confidence, kind, span, verdict};
 use crate::experiment::analysis::{Analysis, CellSummary, Comparison, Effect, JudgedMetric};
 use crate::experiment::point::Outcome;
-use crate::experiment::stopping::{Look, spent_in_words};
+use crate::experiment::stopping::{InterimAnalysis, spent_in_words};
 use crate::report::content::Table;
 use crate::report::number::{self, NONE};
 use crate::report::printable::printable;
@@ -137,26 +137,26 @@ fn outcomes(cell: &CellSummary) -> String {
     if told.is_empty() { NONE.to_owned() } else { told.join(", ") }
 }
 
-/// What was decided when. The first columns stand once per look.
-pub(super) fn looks(study: &Analysis) -> Table {
+/// What was decided when. The first columns stand once per analysis.
+pub(super) fn interim_analyses(study: &Analysis) -> Table {
     let mut rows = Vec::new();
-    for (place, look) in told(study) {
-        let mut stood = vec![(place + 1).to_string(), look.blocks.to_string()];
-        stood.extend(look.spent.map(|spent| spent_in_words(spent, study.alpha)));
-        for (line, one) in look.comparisons.iter().enumerate() {
+    for (place, analysis) in told(study) {
+        let mut stood = vec![(place + 1).to_string(), analysis.blocks.to_string()];
+        stood.extend(analysis.spent.map(|spent| spent_in_words(spent, study.alpha)));
+        for (line, one) in analysis.comparisons.iter().enumerate() {
             let mut row = if line == 0 { stood.clone() } else { vec![String::new(); stood.len()] };
             let decision = if one.futile { "out of reach".to_owned() } else { one.conclusion.word().to_owned() };
             let p = or_none(one.p.map(number::p_value));
             row.extend([printable(&one.name), p, number::p_value(one.nominal_p), decision]);
             rows.push(row);
         }
-        if look.comparisons.is_empty() {
+        if analysis.comparisons.is_empty() {
             let mut row = stood;
-            row.extend([printable(&look.because), NONE.to_owned(), NONE.to_owned(), NONE.to_owned()]);
+            row.extend([printable(&analysis.because), NONE.to_owned(), NONE.to_owned(), NONE.to_owned()]);
             rows.push(row);
         }
     }
-    let mut words = vec!["look", "blocks"];
+    let mut words = vec!["analysis", "blocks"];
     if study.sequence.is_none() {
         words.push("alpha spent");
     }
@@ -164,17 +164,18 @@ pub(super) fn looks(study: &Analysis) -> Table {
     Table { head: head(&words), rows }
 }
 
-/// The looks to tell, with their places. After every block of an open-ended trial there was one: those at which a decision
+/// The analyses to show, with their places. After every block of an open-ended trial there was one: those at which a decision
 /// changed, and the last.
-fn told(study: &Analysis) -> Vec<(usize, &Look)> {
-    let decisions = |look: &Look| look.comparisons.iter().map(|one| one.conclusion).collect::<Vec<_>>();
-    let is_told = |place: usize, look: &Look| {
-        let before = place.checked_sub(1).and_then(|before| study.looks.get(before));
+fn told(study: &Analysis) -> Vec<(usize, &InterimAnalysis)> {
+    let decisions =
+        |analysis: &InterimAnalysis| analysis.comparisons.iter().map(|one| one.conclusion).collect::<Vec<_>>();
+    let is_told = |place: usize, analysis: &InterimAnalysis| {
+        let before = place.checked_sub(1).and_then(|before| study.interim_analyses.get(before));
         study.sequence.is_none()
-            || place + 1 == study.looks.len()
-            || before.is_none_or(|before| decisions(before) != decisions(look))
+            || place + 1 == study.interim_analyses.len()
+            || before.is_none_or(|before| decisions(before) != decisions(analysis))
     };
-    study.looks.iter().enumerate().filter(|(place, look)| is_told(*place, look)).collect()
+    study.interim_analyses.iter().enumerate().filter(|(place, analysis)| is_told(*place, analysis)).collect()
 }
 
 /// The estimate of every comparison to the digit, for readers who check it.

@@ -39,9 +39,9 @@ pub(in crate::report) fn text(report: &Report, style: Style) -> String {
         page.paragraph(&content.others_note, 2, 2);
     }
     explained(&mut page, &content);
-    if !content.looks.rows.is_empty() {
-        page.heading("Looks");
-        table(&mut page, &content.looks, 0);
+    if !content.interim_analyses.rows.is_empty() {
+        page.heading("Interim analyses");
+        table(&mut page, &content.interim_analyses, 0);
     }
     page.list("Notes", &content.notes);
     page.heading("How it ran");

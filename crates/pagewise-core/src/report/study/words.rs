@@ -100,41 +100,45 @@ pub(super) fn span(interval: Interval) -> String {
     }
 }
 
-/// At which look the trial ended, or where it stands. `None` for a fixed number of blocks.
+/// At which analysis the trial ended, or where it stands. `None` for a fixed number of blocks.
 pub(super) fn ended(study: &Analysis, plan: &Plan) -> Option<String> {
     match study.rule {
         StoppingRule::Fixed => return None,
         StoppingRule::OpenEnded => return Some(ended_open(study)),
         StoppingRule::ObrienFleming | StoppingRule::Pocock => {}
     }
-    let planned = plan.stopping.looks(study.blocks_planned);
-    let Some(last) = study.looks.last() else {
+    let planned = plan.stopping.interim_analyses(study.blocks_planned);
+    let Some(last) = study.interim_analyses.last() else {
         let first = planned.first().copied().unwrap_or(study.blocks_planned);
         return Some(format!(
-            "No look has been taken: by the {} rule the first is due after {first} complete blocks, and nothing is judged \
+            "No analysis has been made: by the {} rule the first is due after {first} complete blocks, and nothing is judged \
              before.",
             rule(study.rule)
         ));
     };
-    let place = planned.iter().position(|blocks| *blocks == last.blocks).map_or(study.looks.len(), |place| place + 1);
-    let look = format!("look {place} of {} ({} of {} blocks)", planned.len(), last.blocks, study.blocks_planned);
+    let place = planned
+        .iter()
+        .position(|blocks| *blocks == last.blocks)
+        .map_or(study.interim_analyses.len(), |place| place + 1);
+    let analysis =
+        format!("analysis {place} of {} ({} of {} blocks)", planned.len(), last.blocks, study.blocks_planned);
     let because = printable(&last.because);
     let spent = format!("Alpha spent: {}", spent_in_words(last.spent.unwrap_or(0.0), study.alpha));
-    let intervals = "Every interval of a claim is the repeated one of this look: it is wider, because it allows for having \
-                     looked";
+    let intervals = "Every interval of a claim is the repeated one of this analysis: it is wider, because it allows for the \
+                     analyses before";
     Some(match (last.stop, last.blocks < study.blocks_planned) {
-        (true, true) => format!("Stopped early, at {look}: {because}. {spent}. {intervals}."),
-        (true, false) => format!("Ended at {look}: {because}. {spent}. {intervals}."),
-        (false, _) => format!("Not over. This is {look}: {because}. {spent}. {intervals}."),
+        (true, true) => format!("Stopped early, at {analysis}: {because}. {spent}. {intervals}."),
+        (true, false) => format!("Ended at {analysis}: {because}. {spent}. {intervals}."),
+        (false, _) => format!("Not over. This is {analysis}: {because}. {spent}. {intervals}."),
     })
 }
 
 /// Where an open-ended trial ended, or stands, and what its intervals are.
 fn ended_open(study: &Analysis) -> String {
     let most = study.blocks_planned;
-    let Some(last) = study.looks.last() else {
+    let Some(last) = study.interim_analyses.last() else {
         return format!(
-            "Not looked at yet: an open-ended comparison is looked at after every complete block from the fourth on, {most} at \
+            "Not analysed yet: an open-ended comparison is analysed after every complete block from the fourth on, {most} at \
              most."
         );
     };
@@ -145,8 +149,8 @@ fn ended_open(study: &Analysis) -> String {
         (false, _) => format!("Not over. This is after {} blocks of at most {most}: {because}", last.blocks),
     };
     format!(
-        "{ended}. It was looked at after every block, and every interval here is of a confidence sequence: the intervals after \
-         all blocks hold together, so that looking, and ending when something was decided, adds no false alarms. They are \
+        "{ended}. It was analysed after every block, and every interval here is of a confidence sequence: the intervals after \
+         all blocks hold together, so that analysing, and ending when something was decided, adds no false alarms. They are \
          wider than those of a trial whose end was planned."
     )
 }
@@ -187,13 +191,13 @@ pub(super) fn claims_note(study: &Analysis, claims: usize) -> String {
              {confidence} the intervals of all of them after all blocks cover the truth together, however many blocks there are."
         ),
         (1, spending) => format!(
-            "Repeated intervals: the one claim spends alpha = {alpha} over the looks ({}), so that looking early adds no \
+            "Repeated intervals: the one claim spends alpha = {alpha} over the analyses ({}), so that analysing early adds no \
              false alarms.",
             rule(spending)
         ),
         (claims, spending) => format!(
             "Simultaneous and repeated intervals: the {claims} claims share alpha = {alpha} equally, and each spends its \
-             part over the looks ({}), so that neither their number nor looking early adds false alarms.",
+             part over the analyses ({}), so that neither their number nor analysing early adds false alarms.",
             rule(spending)
         ),
     }
@@ -290,15 +294,15 @@ pub(super) fn method(study: &Analysis, claims: usize) -> Vec<String> {
         said.push(
             "Failures are compared after every block, too: after n blocks at a claim's share of alpha over n (n + 1), which \
              adds up to that share over all blocks there can be. What stands beside a claim (counters, stall times, \
-             functions) has plain intervals, which do not allow for having looked."
+             functions) has plain intervals, which do not allow for the analyses before."
                 .to_owned(),
         );
         return said;
     }
     if study.rule != StoppingRule::Fixed {
         said.push(
-            "Looks: a spending function says how much of alpha may be used by the time a share of the blocks is in (Lan and \
-             DeMets). The boundary of a look follows from the exact distribution of t statistics of the looks so far."
+            "Interim analyses: a spending function says how much of alpha may be used by the time a share of the blocks is in (Lan and \
+             DeMets). The boundary of an analysis follows from the exact distribution of t statistics of the analyses so far."
                 .to_owned(),
         );
     }

@@ -5,19 +5,19 @@
 //! equivalent is computed under no effect. When neither reaches [`HOPELESS`], stopping saves points at next to no cost.
 //! The rule does not bind: boundaries are computed as if it did not exist, so ignoring it raises no false alarms and
 //! following it can only lower them. Source: Jennison and Turnbull, "Group Sequential Methods" (2000), section 10.2;
-//! Lan and Wittes, Biometrics 44 (1988), 579–585. Noise is taken as this look knows it, which with few blocks is
+//! Lan and Wittes, Biometrics 44 (1988), 579–585. Noise is taken as this analysis knows it, which with few blocks is
 //! roughly.
 
-use super::Look;
+use super::Boundary;
 use crate::stats::normal;
 
 /// Below this chance of a conclusion a trial is hopeless.
 pub const HOPELESS: f64 = 0.1;
 
-/// What a look knows, and what it will be held against at the end.
+/// What an analysis knows, and what it will be held against at the end.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Outlook {
-    /// Estimate of the effect at this look.
+    /// Estimate of the effect at this analysis.
     pub estimate: f64,
     /// Its standard error, above 0.
     pub standard_error: f64,
@@ -25,7 +25,7 @@ pub struct Outlook {
     pub fraction: f64,
 }
 
-/// What a look says.
+/// What an analysis says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
     /// The boundary is crossed: stop, the effect is shown.
@@ -36,23 +36,23 @@ pub enum Decision {
     Continue,
 }
 
-/// What to do after a look with this two-sided p-value and these chances of a conclusion at the end.
+/// What to do after an analysis with this two-sided p-value and these chances of a conclusion at the end.
 ///
 /// `equivalence` is `None` where the trial has no margin. A chance that is no number keeps the trial going.
 #[must_use]
-pub fn decide(look: &Look, p: f64, effect: f64, equivalence: Option<f64>) -> Decision {
-    if look.stops(p) {
+pub fn decide(boundary: &Boundary, p: f64, effect: f64, equivalence: Option<f64>) -> Decision {
+    if boundary.stops(p) {
         return Decision::Stop;
     }
     let hopeless = |chance: f64| chance < HOPELESS;
-    if look.fraction < 1.0 && hopeless(effect) && equivalence.is_none_or(hopeless) {
+    if boundary.fraction < 1.0 && hopeless(effect) && equivalence.is_none_or(hopeless) {
         return Decision::Hopeless;
     }
     Decision::Continue
 }
 
 impl Outlook {
-    /// Chance that the last look, with this critical value, shows an effect if it is as small as may matter.
+    /// Chance that the last analysis, with this critical value, shows an effect if it is as small as may matter.
     #[must_use]
     pub fn conditional_power(&self, smallest_effect: f64, critical: f64) -> f64 {
         let effect = smallest_effect.abs();
@@ -63,7 +63,7 @@ impl Outlook {
         power(effect).max(power(-effect))
     }
 
-    /// Chance that the last look's interval of so many standard errors lies inside the margin, if there is no effect.
+    /// Chance that the last analysis's interval of so many standard errors lies inside the margin, if there is no effect.
     #[must_use]
     pub fn equivalence_power(&self, margin: (f64, f64), critical: f64) -> f64 {
         let (mean, sd) = self.final_z(0.0);
@@ -75,7 +75,7 @@ impl Outlook {
         (beyond((low - mean) / sd) - beyond((high - mean) / sd)).max(0.0)
     }
 
-    /// Mean and standard deviation of the final statistic, given this look and a true effect.
+    /// Mean and standard deviation of the final statistic, given this analysis and a true effect.
     fn final_z(&self, effect: f64) -> (f64, f64) {
         let t = self.fraction.clamp(0.0, 1.0);
         let so_far = self.estimate / self.standard_error * t.sqrt();
@@ -93,8 +93,8 @@ fn beyond(z: f64) -> f64 {
 mod tests {
     use super::*;
 
-    fn look(fraction: f64) -> Look {
-        Look { fraction, spent: 0.01, nominal_p: 0.01, critical_z: 2.576, critical_t: 3.0 }
+    fn boundary(fraction: f64) -> Boundary {
+        Boundary { fraction, spent: 0.01, nominal_p: 0.01, critical_z: 2.576, critical_t: 3.0 }
     }
 
     #[test]
@@ -112,11 +112,11 @@ mod tests {
         let effect = outlook.conditional_power(0.005, 2.0);
         let equivalence = outlook.equivalence_power((-0.05, 0.05), 1.645);
         assert!(effect < HOPELESS && equivalence > 0.9, "{effect} {equivalence}");
-        assert_eq!(decide(&look(0.8), 1.0, effect, Some(equivalence)), Decision::Continue);
-        assert_eq!(decide(&look(0.8), 1.0, effect, Some(0.01)), Decision::Hopeless);
-        assert_eq!(decide(&look(0.8), 1.0, effect, None), Decision::Hopeless);
-        assert_eq!(decide(&look(1.0), 1.0, effect, None), Decision::Continue);
-        assert_eq!(decide(&look(0.8), 0.01, effect, None), Decision::Stop);
+        assert_eq!(decide(&boundary(0.8), 1.0, effect, Some(equivalence)), Decision::Continue);
+        assert_eq!(decide(&boundary(0.8), 1.0, effect, Some(0.01)), Decision::Hopeless);
+        assert_eq!(decide(&boundary(0.8), 1.0, effect, None), Decision::Hopeless);
+        assert_eq!(decide(&boundary(1.0), 1.0, effect, None), Decision::Continue);
+        assert_eq!(decide(&boundary(0.8), 0.01, effect, None), Decision::Stop);
     }
 
     #[test]
@@ -135,6 +135,6 @@ mod tests {
     fn numbers_that_are_none_advise_nothing() {
         let outlook = Outlook { estimate: f64::NAN, standard_error: 0.0, fraction: 0.5 };
         let power = outlook.conditional_power(0.1, 2.0);
-        assert_eq!(decide(&look(0.5), f64::NAN, power, None), Decision::Continue);
+        assert_eq!(decide(&boundary(0.5), f64::NAN, power, None), Decision::Continue);
     }
 }

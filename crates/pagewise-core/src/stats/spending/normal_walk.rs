@@ -1,7 +1,7 @@
-//! The joint distribution of normal test statistics over looks, by recursive integration.
+//! The joint distribution of normal test statistics over analyses, by recursive integration.
 //!
 //! The score S_k = z_k √I_k is a sum of independent normal increments of variance I_k − I_{k−1}. Its density among the
-//! trials that have not stopped is carried from look to look by numerical integration over the continuation region.
+//! trials that have not stopped is carried from analysis to analysis by numerical integration over the continuation region.
 //! Sources: Armitage, McPherson and Rowe, J. R. Statist. Soc. A 132 (1969), 235–244; Jennison and Turnbull, "Group
 //! Sequential Methods" (2000), section 19.2.
 
@@ -13,7 +13,7 @@ const REACH: f64 = 9.0;
 /// Steps of the grid per standard deviation of the next increment: Simpson's rule is then right to about 1e-8.
 const STEPS_PER_SD: f64 = 8.0;
 
-/// Bounds on the number of steps, for regular looks and for looks that nearly coincide.
+/// Bounds on the number of steps, for regular analyses and for analyses that nearly coincide.
 const STEPS: (usize, usize) = (300, 6000);
 
 /// Without an effect, the score of the trials that go on.
@@ -21,9 +21,9 @@ pub(super) struct NormalWalk {
     information: f64,
     /// Standard deviation of the last increment.
     step_sd: f64,
-    /// Scores at the look before, each with its probability; empty before the second look.
+    /// Scores at the analysis before, each with its probability; empty before the second analysis.
     before: Vec<(f64, f64)>,
-    /// Critical score of this look, once it is decided.
+    /// Critical score of this analysis, once it is decided.
     continue_within: Option<f64>,
 }
 
@@ -59,7 +59,7 @@ impl NormalWalk {
         -normal::quantile(nominal_p / 2.0) * self.information.sqrt()
     }
 
-    /// The scores of this look that go on, on a grid fine enough for the next increment; masses are density times
+    /// The scores of this analysis that go on, on a grid fine enough for the next increment; masses are density times
     /// Simpson's weight.
     fn masses(&self, bound: f64, next_sd: f64) -> Vec<(f64, f64)> {
         let bound = bound.min(REACH * self.information.sqrt());

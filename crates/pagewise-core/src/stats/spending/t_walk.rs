@@ -1,9 +1,9 @@
-//! The joint distribution of t statistics over looks, exact for normal errors of unknown variance.
+//! The joint distribution of t statistics over analyses, exact for normal errors of unknown variance.
 //!
-//! Write a look's data as residuals w of the model without the effect: N = df + 1 independent normal errors. The score
+//! Write an analysis's data as residuals w of the model without the effect: N = df + 1 independent normal errors. The score
 //! is S = Σ cᵢ wᵢ with information I = Σ cᵢ², and V = Σ wᵢ². The t statistic is a function of the cosine r = S / √(I
 //! V): t² = df r² / (1 − r²). Without an effect the direction of w is uniform on the sphere and independent of its
-//! length (Basu's theorem), so r alone carries everything the past says about the next look: a Markov chain on one
+//! length (Basu's theorem), so r alone carries everything the past says about the next analysis: a Markov chain on one
 //! number. With m new residuals and information growing from I to I′,
 //!
 //! r′ √I′ = r √I cos ψ + c √(I′ − I) sin ψ,
@@ -11,7 +11,7 @@
 //! where cos² ψ is Beta(N/2, m/2), the share of the old residuals in V, and c is a coordinate of a uniform point on the
 //! sphere in m dimensions. The probability is integrated exactly over one of ψ and c, numerically over the other and
 //! over r; a rate of false alarms is right to 0.01 of a percent. The decomposition is that of recursive residuals:
-//! Brown, Durbin and Evans, J. R. Statist. Soc. B 37 (1975), 149–163; the recursion over looks is that of Armitage,
+//! Brown, Durbin and Evans, J. R. Statist. Soc. B 37 (1975), 149–163; the recursion over analyses is that of Armitage,
 //! McPherson and Rowe, J. R. Statist. Soc. A 132 (1969), 235–244, with r in place of S.
 
 use crate::stats::student_t;
@@ -31,11 +31,11 @@ pub(super) struct TWalk {
     cells: usize,
     information: f64,
     df: f64,
-    /// |r| at the look before, each with its probability; empty at the first look.
+    /// |r| at the analysis before, each with its probability; empty at the first analysis.
     before: Vec<(f64, f64)>,
-    /// From the look before to this one; `None` at the first look.
+    /// From the analysis before to this one; `None` at the first analysis.
     step: Option<Step>,
-    /// Critical |r| of this look, once it is decided.
+    /// Critical |r| of this analysis, once it is decided.
     continue_within: Option<f64>,
 }
 
@@ -114,7 +114,7 @@ fn t_of(cosine: f64, df: f64) -> f64 {
     (df * cosine * cosine / (1.0 - cosine * cosine)).sqrt()
 }
 
-/// The way from one look to the next.
+/// The way from one analysis to the next.
 struct Step {
     root_before: f64,
     root_new: f64,
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_stop_the_next_look_is_a_t_test_of_its_own() {
+    fn without_a_stop_the_next_analysis_is_a_t_test_of_its_own() {
         for (information, df) in [(5.0, 4.0), (6.0, 5.0), (7.0, 6.0), (10.0, 9.0), (80.0, 79.0), (9.0, 24.0)] {
             let mut walk = TWalk::start();
             walk.go_to(4.0, 3.0);

@@ -1,6 +1,6 @@
 //! What held tasks up in the last while, in slices of ten seconds: as finely as rules ask, and a tenth of the rows.
 
-use pagewise_core::finding::look::WINDOW;
+use pagewise_core::finding::observed::WINDOW;
 use pagewise_core::recording::{StallKind, StallRow};
 use std::collections::HashMap;
 

@@ -88,7 +88,7 @@ pub(super) fn evict(database: &Connection, until: i64) -> rusqlite::Result<()> {
         return Ok(());
     }
     database.execute("DELETE FROM walk WHERE t1 <= ?1", [until])?;
-    // Rows lie in the order of their walks, so only those that go are looked at, and one more.
+    // Rows lie in the order of their walks, so only those that go are read, and one more.
     let sql = "DELETE FROM process WHERE rowid < coalesce(
                    (SELECT rowid FROM process WHERE walk IN (SELECT id FROM walk) ORDER BY rowid LIMIT 1),
                    9223372036854775807)";
@@ -97,7 +97,7 @@ pub(super) fn evict(database: &Connection, until: i64) -> rusqlite::Result<()> {
 }
 
 impl Batch {
-    /// The walks in it. Asking for them says that somebody looks, though no process may be seen.
+    /// The walks in it. Asking for them says that it was recorded, though no process may be seen.
     pub fn walks(&mut self) -> &mut Vec<Walk> {
         self.walks.get_or_insert_default()
     }

@@ -446,7 +446,7 @@ fn check_file(path: &Path) -> Result<u64, RecordingError> {
 
 /// Read-only, and where it is not written to any more and its folder cannot be written to either, as it stands.
 fn open_database(path: &Path) -> rusqlite::Result<Connection> {
-    let look = |database: Connection| -> rusqlite::Result<Connection> {
+    let check = |database: Connection| -> rusqlite::Result<Connection> {
         database.pragma_update(None, "trusted_schema", false)?;
         // A column that is computed could give a value of any size.
         database.set_limit(rusqlite::limits::Limit::SQLITE_LIMIT_LENGTH, LARGEST_SEGMENT as i32)?;
@@ -456,10 +456,10 @@ fn open_database(path: &Path) -> rusqlite::Result<Connection> {
         Ok(database)
     };
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let opened = Connection::open_with_flags(path, flags).and_then(look);
+    let opened = Connection::open_with_flags(path, flags).and_then(check);
     match opened {
         Err(error) if is_about_the_folder(&error) && !companions(path)[0].exists() => {
-            Connection::open_with_flags(as_it_stands(path), flags | OpenFlags::SQLITE_OPEN_URI).and_then(look)
+            Connection::open_with_flags(as_it_stands(path), flags | OpenFlags::SQLITE_OPEN_URI).and_then(check)
         }
         other => other,
     }
@@ -495,7 +495,7 @@ fn series_of_row(row: &Row<'_>) -> rusqlite::Result<Series> {
         name: row.get(2)?,
         labels: row.get(3)?,
         unit: RawUnit::from_word(&row.get::<_, String>(4)?),
-        // A kind of a newer version can at least be looked at.
+        // A kind of a newer version can at least be read.
         kind: Kind::from_word(&kind).unwrap_or(Kind::Gauge),
         first_seen: unsigned(row, 6)?,
     })

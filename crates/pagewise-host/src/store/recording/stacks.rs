@@ -103,7 +103,7 @@ impl Grown {
         }
         self.slice = None;
         database.execute("DELETE FROM slice WHERE t1 <= ?1", [until])?;
-        // Samples lie in the order of their slices, so only those that go are looked at, and one more.
+        // Samples lie in the order of their slices, so only those that go are read, and one more.
         let sql = "DELETE FROM sample WHERE rowid < coalesce(
                        (SELECT rowid FROM sample WHERE slice IN (SELECT id FROM slice) ORDER BY rowid LIMIT 1),
                        9223372036854775807)";
@@ -113,7 +113,7 @@ impl Grown {
 }
 
 impl Batch {
-    /// The rows of stacks in it. Asking for them says that somebody looks, though nothing may be seen.
+    /// The rows of stacks in it. Asking for them says that it was recorded, though nothing may be seen.
     pub fn stack_rows(&mut self) -> &mut StackRows {
         self.stacks.get_or_insert_default()
     }

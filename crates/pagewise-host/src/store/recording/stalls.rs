@@ -92,7 +92,7 @@ fn unpacked(bytes: &[u8]) -> Option<[u64; BUCKETS]> {
 }
 
 impl Batch {
-    /// The rows of stalls in it. Asking for them says that somebody looks, though nothing may be seen.
+    /// The rows of stalls in it. Asking for them says that it was recorded, though nothing may be seen.
     pub fn stall_rows(&mut self) -> &mut Vec<StallRow> {
         self.stalls.get_or_insert_default()
     }

@@ -316,14 +316,14 @@ fn whole() -> &'static Vec<u8> {
         let path = folder.path().join("a.pgw");
         let mut making = Making::start(&path, None);
         making.ticks(340).unwrap();
-        making.writer.write(looked(3)).unwrap();
+        making.writer.write(traced(3)).unwrap();
         making.writer.abandon("for a test");
         fs::read(&path).unwrap()
     })
 }
 
 /// Two functions, two stacks, and in each of so many slices of a second a sample of either and a stall.
-fn looked(slices: u64) -> Batch {
+fn traced(slices: u64) -> Batch {
     let mut batch =
         Batch { meta: vec![(stacks::EVENT, "cpu-clock".into()), (stacks::HZ, "19".into())], ..Batch::default() };
     let frame = |name: &str, module: &str| Frame { name: name.into(), module: module.into() };
@@ -361,7 +361,7 @@ fn stacks_and_stalls_come_back_as_they_were_given() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.pgw");
     let mut making = Making::start(&path, None);
-    making.writer.write(looked(3)).unwrap();
+    making.writer.write(traced(3)).unwrap();
     // A later batch goes on where the first ended: a function and a stack more, under one that is there.
     let mut more = Batch { meta: vec![(stacks::LOST, "4".into())], ..Batch::default() };
     let rows = more.stack_rows();
@@ -377,7 +377,7 @@ fn stacks_and_stalls_come_back_as_they_were_given() {
     let names: Vec<&str> =
         profile.stacks.walk(StackId(2)).map(|frame| profile.stacks.frames()[frame as usize].name.as_str()).collect();
     assert_eq!(names, ["alloc", "compact_zone", "main"]);
-    let mut expected: Vec<StackSample> = looked(3).stacks.unwrap().samples;
+    let mut expected: Vec<StackSample> = traced(3).stacks.unwrap().samples;
     expected.extend([sample(4, 2, 1), StackSample { cpu: None, pid: None, ..sample(4, 0, 1) }]);
     assert_eq!(profile.samples, expected);
     assert_eq!(recording.stalls().unwrap().unwrap(), (1..=3).map(stall).collect::<Vec<_>>());
@@ -406,7 +406,7 @@ fn stacks_and_stalls_of_a_time_that_was_evicted_go_with_it() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.pgw");
     let mut making = Making::start(&path, Some(600_000));
-    making.writer.write(looked(2999)).unwrap();
+    making.writer.write(traced(2999)).unwrap();
     making.ticks(3000).unwrap();
     making.writer.finish(&[]).unwrap();
     let recording = Recording::open(&path).unwrap();
@@ -449,7 +449,7 @@ fn stacks_and_stalls_that_cannot_be_are_damage() {
     {
         let path = folder.path().join(format!("{number}.pgw"));
         let mut making = Making::start(&path, None);
-        making.writer.write(looked(3)).unwrap();
+        making.writer.write(traced(3)).unwrap();
         making.writer.finish(&[]).unwrap();
         Connection::open(&path).unwrap().execute_batch(change).unwrap();
         let recording = Recording::open(&path).unwrap();
@@ -465,7 +465,7 @@ fn a_stall_of_a_kind_of_a_newer_version_is_left_out() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.pgw");
     let mut making = Making::start(&path, None);
-    making.writer.write(looked(3)).unwrap();
+    making.writer.write(traced(3)).unwrap();
     making.writer.finish(&[]).unwrap();
     Connection::open(&path).unwrap().execute("UPDATE stall SET kind = 'teleport' WHERE rowid = 2", []).unwrap();
     assert_eq!(Recording::open(&path).unwrap().stalls().unwrap().unwrap().len(), 2);
@@ -598,7 +598,7 @@ fn names_in(folder: &Path) -> Vec<String> {
 /// A recording whose writer lives, with so many ticks, stacks, stalls and a walk.
 fn growing(path: &Path, ticks: usize) -> Making {
     let mut making = Making::start(path, None);
-    making.writer.write(looked(3)).unwrap();
+    making.writer.write(traced(3)).unwrap();
     making.writer.write(Batch { walks: Some(vec![walk(1)]), ..Batch::default() }).unwrap();
     making.ticks(ticks).unwrap();
     making

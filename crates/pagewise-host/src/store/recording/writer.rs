@@ -55,7 +55,7 @@ pub struct Batch {
     pub marks: Vec<(u64, &'static str, String)>,
     /// Keys of `meta` that get a value or another one.
     pub meta: Vec<(&'static str, String)>,
-    /// Stacks. `None`: nobody looks. Once there were some, the recording says that somebody looked.
+    /// Stacks. `None`: not recorded. Once there were some, the recording says that they were recorded.
     pub stacks: Option<StackRows>,
     /// Stalls, in order of time. `None` as for stacks.
     pub stalls: Option<Vec<StallRow>>,

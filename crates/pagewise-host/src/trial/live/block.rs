@@ -14,9 +14,9 @@ use pagewise_core::report::facts::HostFacts;
 use std::collections::{BTreeMap, VecDeque};
 
 /// How often bounds and foreign changes are looked for, in seconds.
-const LOOK_EVERY: f64 = 1.0;
+const CHECK_EVERY: f64 = 1.0;
 
-/// How often the end of the job, Ctrl-C and the watcher are looked at, in seconds.
+/// How often the end of the job, Ctrl-C and the watcher are checked, in seconds.
 const STEP: f64 = 0.1;
 
 /// What a block needs of a host.
@@ -99,14 +99,14 @@ impl<H: LiveHost> Blocks<H> {
             if let Some(reason) = self.host.job_ended() {
                 return Err(self.ended(EndedBy::Job, reason));
             }
-            self.look_at_bounds()?;
-            self.look_for_others()?;
+            self.check_bounds()?;
+            self.check_other_settings()?;
             if until - self.host.clock() <= 0.0 {
                 return Ok(());
             }
-            let look_at = (self.host.clock() + LOOK_EVERY).min(until);
-            while self.host.clock() < look_at {
-                self.host.pause((look_at - self.host.clock()).clamp(0.001, STEP))?;
+            let check_at = (self.host.clock() + CHECK_EVERY).min(until);
+            while self.host.clock() < check_at {
+                self.host.pause((check_at - self.host.clock()).clamp(0.001, STEP))?;
                 if let Some(reason) = self.host.job_ended() {
                     return Err(self.ended(EndedBy::Job, reason));
                 }
@@ -116,7 +116,7 @@ impl<H: LiveHost> Blocks<H> {
 
     /// Whoever changes a setting of a host that works has a reason: their value stays, and the proof is over. To write ours
     /// over it for the next block would take the host out of their hands.
-    fn look_for_others(&mut self) -> Result<(), TrialError> {
+    fn check_other_settings(&mut self) -> Result<(), TrialError> {
         match self.host.foreign() {
             Some(foreign) => Err(self.ended(EndedBy::ForeignChange, foreign)),
             None => Ok(()),
@@ -124,12 +124,12 @@ impl<H: LiveHost> Blocks<H> {
     }
 
     /// Judges the bounds over the last seconds. The window goes on over the ends of blocks: what is spared is the job.
-    fn look_at_bounds(&mut self) -> Result<(), TrialError> {
+    fn check_bounds(&mut self) -> Result<(), TrialError> {
         if self.stop_if.bounds().is_empty() {
             return Ok(());
         }
         let now = self.host.clock();
-        if self.window.back().is_some_and(|(last, _)| now - last < LOOK_EVERY / 2.0) {
+        if self.window.back().is_some_and(|(last, _)| now - last < CHECK_EVERY / 2.0) {
             return Ok(());
         }
         let totals = self.host.totals(false);
@@ -259,7 +259,7 @@ impl<H: LiveHost> PointRunner for Blocks<H> {
         if let Some(reason) = self.host.job_ended() {
             return Err(self.ended(EndedBy::Job, reason));
         }
-        self.look_for_others()?;
+        self.check_other_settings()?;
         self.host.mark(&mark(Instant::Switch, planned, attempt));
         let applied = self.host.switch(&planned.cell)?;
         let (started_at, boot_id) = self.host.instant();

@@ -357,10 +357,10 @@ fn what_differs(there: &HostFacts, here: &HostFacts) -> (String, String) {
     (there.join(", "), here.join(", "))
 }
 
-/// Whether nothing is left to run: every point has its result, or a look has ended the trial.
+/// Whether nothing is left to run: every point has its result, or an analysis has ended the trial.
 fn is_complete(bundle: &Bundle) -> Result<bool, SessionError> {
     if bundle.plan().stopping.rule != StoppingRule::Fixed {
-        return Ok(bundle.looks()?.iter().any(|look| look.stop));
+        return Ok(bundle.interim_analyses()?.iter().any(|analysis| analysis.stop));
     }
     Ok(next(&bundle.frozen().order, &bundle.points()?) == Next::Done)
 }

@@ -54,7 +54,7 @@ fn holders(tunable: &Tunable) -> impl Iterator<Item = (u32, String, String)> {
 
 fn name(pid: u32) -> Option<String> {
     let name = fs::read_to_string(format!("/proc/{pid}/comm")).ok()?.trim_end().to_owned();
-    // Cheap, and spares the look at every other process's command line.
+    // Cheap, and spares reading every other process's command line.
     (name == HOLDING || name == STARTING).then_some(name)
 }
 
@@ -88,7 +88,7 @@ pub(super) fn end_unfinished(tunable: &Tunable) -> io::Result<()> {
     holders(tunable).filter(|(_, name, _)| name == STARTING).try_for_each(|(pid, ..)| end(pid, tunable))
 }
 
-/// The descriptor stands for one process for ever; only after it is open the number is looked at again. So a process that
+/// The descriptor stands for one process for ever; only after it is open the number is checked again. So a process that
 /// got the number meanwhile is never hit.
 fn end(pid: u32, tunable: &Tunable) -> io::Result<()> {
     let Some(process) = open(pid)? else { return Ok(()) };

@@ -13,7 +13,7 @@ use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// How often a wait looks for Ctrl-C.
-const LOOKS_EVERY: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+const POLL_EVERY: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 
 /// It answers within this time, or is ended.
 const ENDS_WITHIN: Duration = Duration::from_secs(20);
@@ -55,7 +55,7 @@ impl Companion {
         loop {
             interrupt.check()?;
             let mut waits = [PollFd::new(self.output.get_ref(), PollFlags::IN)];
-            match poll(&mut waits, Some(&LOOKS_EVERY)) {
+            match poll(&mut waits, Some(&POLL_EVERY)) {
                 Ok(0) | Err(rustix::io::Errno::INTR) => {}
                 Ok(_) => break,
                 Err(error) => return Err(self.failed(&io::Error::from(error).to_string())),
@@ -90,7 +90,7 @@ impl Companion {
         let until = Instant::now() + ENDS_WITHIN;
         let whole = loop {
             let mut waits = [PollFd::new(self.output.get_ref(), PollFlags::IN)];
-            let is_there = poll(&mut waits, Some(&LOOKS_EVERY)).unwrap_or(0) > 0;
+            let is_there = poll(&mut waits, Some(&POLL_EVERY)).unwrap_or(0) > 0;
             if !is_there && Instant::now() < until {
                 continue;
             }

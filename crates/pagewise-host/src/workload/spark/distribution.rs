@@ -104,7 +104,7 @@ impl Distribution {
         let bring = format!("pagewise workload spark:micro {}", fetch_word(version));
         if !home.is_dir() {
             return Err(WorkloadError::Missing(format!(
-                "no Spark found: looked at --spark, SPARK_HOME and {}. Bring it with: {bring}",
+                "no Spark found: tried --spark, SPARK_HOME and {}. Bring it with: {bring}",
                 home.display()
             )));
         }

@@ -20,7 +20,7 @@ pub struct Hadoop {
     pub conf: Option<PathBuf>,
 }
 
-/// Where Hadoop may be, in the order looked at.
+/// Where Hadoop may be, in the order tried.
 #[derive(Clone, Debug, Default)]
 pub struct Places {
     /// `--hadoop`.
@@ -96,7 +96,7 @@ impl Hadoop {
         let dir = fetch::dir(cache);
         if !dir.is_dir() {
             return Err(WorkloadError::Missing(format!(
-                "no Hadoop found: looked at --hadoop, HADOOP_HOME, PATH and {}. Bring it with: pagewise workload \
+                "no Hadoop found: tried --hadoop, HADOOP_HOME, PATH and {}. Bring it with: pagewise workload \
                  terasort fetch",
                 dir.display()
             )));

@@ -56,14 +56,14 @@ pub(super) fn prepare(
     }
     let home = home(cache, rows, &tools.hadoop.version);
     let input_bytes = rows.saturating_mul(ROW_BYTES);
-    if let Ok(manifest) = look_through(&home, &tools.interrupt, progress)? {
+    if let Ok(manifest) = checked(&home, &tools.interrupt, progress)? {
         room(cache, space_of_jobs(input_bytes, jobs), rows)?;
         return Ok(input_in(&home, manifest));
     }
     room(cache, input_bytes.saturating_add(space_of_jobs(input_bytes, jobs)), rows)?;
     let partial = PartialDir::create(&home, &tools.interrupt)?;
     // Another process may have made it while we waited for our turn.
-    match look_through(&home, &tools.interrupt, progress)? {
+    match checked(&home, &tools.interrupt, progress)? {
         Ok(manifest) => return Ok(input_in(&home, manifest)),
         Err(why) if home.exists() => tracing::warn!("the input in {} is generated anew: {why}", home.display()),
         Err(_) => {}
@@ -165,7 +165,7 @@ fn write_manifest(path: &Path, manifest: &Manifest) -> Result<(), WorkloadError>
 }
 
 /// The manifest of the input in `home`, or why it cannot be used.
-fn look_through(
+fn checked(
     home: &Path,
     interrupt: &Interrupt,
     progress: &dyn Progress,

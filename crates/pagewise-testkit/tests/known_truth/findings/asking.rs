@@ -1,11 +1,11 @@
 //! How the tests ask.
 
-use pagewise_core::finding::{self, Diagnosis, Finding, Look, NotDecided, Proposal};
+use pagewise_core::finding::{self, Diagnosis, Finding, NotDecided, Observed, Proposal};
 use pagewise_core::recording::Recorded;
 
 pub(crate) fn ask(recorded: &impl Recorded<Error = std::convert::Infallible>) -> Diagnosis {
-    let Ok(look) = Look::of(recorded);
-    finding::diagnose(&look, "a test")
+    let Ok(observed) = Observed::of(recorded);
+    finding::diagnose(&observed, "a test")
 }
 
 pub(crate) fn found<'a>(diagnosis: &'a Diagnosis, id: &str) -> Option<&'a Finding> {

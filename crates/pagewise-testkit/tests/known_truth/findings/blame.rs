@@ -242,7 +242,7 @@ fn caches_of_the_kernel_that_nobody_misses_cost_nothing() {
 }
 
 #[test]
-fn a_thread_of_the_kernel_that_a_look_is_too_short_to_judge_is_not_unexplained() {
+fn a_thread_of_the_kernel_that_a_recording_is_too_short_to_judge_is_not_unexplained() {
     let made = RecordingBuilder::healthy(30).cpu(4, 0.1, 0.5).stack("khugepaged", Some(40), &["khugepaged"], 900);
     must_not_find(&made, "unexplained-system-time");
     let half = made.stack("x", Some(41), &["some_new_function"], 1_000);

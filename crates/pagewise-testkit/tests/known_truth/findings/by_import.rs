@@ -1,7 +1,7 @@
 //! What listings of other tools let the rules decide: rates they print stand in for the kernel's totals, at low confidence.
 
 use super::asking::{ask, found, must_find, must_not_decide, must_not_find};
-use pagewise_core::finding::{Confidence, Diagnosis, Finding, Look, Severity, Tier, signal};
+use pagewise_core::finding::{Confidence, Diagnosis, Finding, Observed, Severity, Tier, signal};
 use pagewise_core::import::{Assumed, Imported, Kind, merge, parse};
 use std::fmt::Write;
 
@@ -18,8 +18,8 @@ fn kswapd_in_a_process_table_is_kswapd() {
             )
         })
         .collect();
-    let look = Look::of(&imported(Kind::Top, &screens)).unwrap();
-    let threads = look.each_rate(&signal::KERNEL_THREAD_CPU);
+    let observed = Observed::of(&imported(Kind::Top, &screens)).unwrap();
+    let threads = observed.each_rate(&signal::KERNEL_THREAD_CPU);
     let [(labels, track)] = threads.as_slice() else { panic!("{threads:?}") };
     assert_eq!(*labels, "thread=kswapd0");
     assert!(track.values().iter().flatten().all(|share| (share - 0.98).abs() < 1e-6), "in parts of a core");
@@ -133,7 +133,7 @@ fn averages_of_pressure_make_two_readings_no_longer_than_what_lies_between() {
     };
     for averages in ["", "avg10=0.00 avg60=0.00 avg300=0.00 "] {
         let text = reading(11, averages) + &reading(37, averages);
-        let seconds = ask(&imported(Kind::Proc, &text)).look.seconds;
+        let seconds = ask(&imported(Kind::Proc, &text)).observed.seconds;
         assert!((seconds - 26.0).abs() < 1e-6, "{averages}: {seconds}");
     }
 }
@@ -183,7 +183,7 @@ fn sar_shows_swap_thrash_by_its_own_pressure_and_knows_how_much_memory_there_is(
     assert_eq!(finding.confidence, Confidence::Low);
     assert!(finding.summary.contains("Some task waited for memory 40 % of the time"), "{}", finding.summary);
     let diagnosis = ask(&thrash);
-    assert_eq!(diagnosis.look.memory_bytes, Some(16.0 * 1024.0 * 1024.0 * 1024.0));
+    assert_eq!(diagnosis.observed.memory_bytes, Some(16.0 * 1024.0 * 1024.0 * 1024.0));
     assert!(found(&diagnosis, "unexplained-system-time").is_none());
 }
 
@@ -656,11 +656,11 @@ fn a_screen_of_top_in_another_language_is_read_by_the_order_of_its_numbers() {
     assert_eq!(pagewise_core::import::kinds_in(text), [Kind::Top]);
     let screen = imported(Kind::Top, text);
     assert!(must_find(&screen, "kswapd-saturation").summary.contains("99 % of a core"));
-    let look = Look::of(&screen).unwrap();
-    let share = look.system_share_of_all().values()[0].expect("the system's share");
+    let observed = Observed::of(&screen).unwrap();
+    let share = observed.system_share_of_all().values()[0].expect("the system's share");
     assert!((share - 0.714).abs() < 0.001, "{share}");
-    assert!((look.memory().expect("memory") / f64::from(1 << 20) - 15_923.0).abs() < 1.0);
-    let available = look.available().values()[0].expect("what is available");
+    assert!((observed.memory().expect("memory") / f64::from(1 << 20) - 15_923.0).abs() < 1.0);
+    let available = observed.available().values()[0].expect("what is available");
     assert!((available / f64::from(1 << 20) - 900.0).abs() < 1.0, "{available}");
 }
 
@@ -784,7 +784,7 @@ fn totals_of_old_kernels_tell_who_looked_for_memory_and_what_came_back_from_swap
     };
     let bad = vmstat(57_803_261, 60_060_539, 1_486_615, 5_954_683);
     let reclaim = must_find(&bad, "direct-reclaim-stalls");
-    assert!(reclaim.summary.contains("programs themselves looked at 49 %"), "{}", reclaim.summary);
+    assert!(reclaim.summary.contains("programs themselves scanned 49 %"), "{}", reclaim.summary);
     let swap = must_find(&bad, "swap-thrash");
     assert!(swap.summary.contains("were read back from swap, 100 %"), "{}", swap.summary);
     assert_eq!((swap.confidence, reclaim.confidence), (Confidence::Low, Confidence::Low));

@@ -137,7 +137,7 @@ fn few_samples_decide_where_they_are_far_from_the_threshold() {
     assert!(open.evidence.iter().any(|line| line.holds == Some(false)), "{open:?}");
 }
 
-/// Nobody looked at that, from one second to another.
+/// Not recorded, from one second to another.
 fn waits(source: &str, from: u64, to: Option<u64>) -> Gap {
     Gap {
         from: START + from * SECOND,
@@ -161,9 +161,9 @@ fn stacks_of_a_moment_deny_nothing_of_the_rest() {
 #[test]
 fn a_flight_recorder_that_waited_denies_nothing() {
     let waits = |from, to| waits("stalls", from, to);
-    let blind = busy_with_little(0.06).looked_for_stalls();
+    let blind = busy_with_little(0.06).stalls_recorded();
     must_not_find(&blind, "compaction-storm");
-    let asleep = must_find(&busy_with_little(0.06).looked_for_stalls().gap(waits(0, None)), "compaction-storm");
+    let asleep = must_find(&busy_with_little(0.06).stalls_recorded().gap(waits(0, None)), "compaction-storm");
     assert!(asleep.missing.iter().any(|missing| missing.why.contains("waits")), "{:?}", asleep.missing);
     // Awake for a tenth of it and held up for a third of that.
     let short = busy_with_little(0.06).gap(waits(0, Some(27))).gap(waits(33, None));
@@ -183,7 +183,7 @@ fn a_healthy_host_has_none_and_one_burst_is_too_short_to_say() {
 }
 
 #[test]
-fn a_look_of_one_window_is_enough_when_all_of_it_hits_and_a_second_is_not() {
+fn a_recording_of_one_window_is_enough_when_all_of_it_hits_and_a_second_is_not() {
     must_find(&storm(12), "compaction-storm");
     let open = must_not_decide(&storm(3), "compaction-storm");
     assert_eq!(open.needs_seconds, Some(30.0));
@@ -245,14 +245,14 @@ fn where_no_fault_wanted_a_huge_page_it_is_for_other_blocks_and_a_stream_leads_t
 
 /// Compactions that look at few pages take no time worth the name, and the kernel is busy with something else.
 #[test]
-fn compactions_that_look_at_hardly_anything_are_no_storm() {
-    let looks_at = |pages: f64| {
+fn compactions_that_scan_hardly_anything_are_no_storm() {
+    let scans = |pages: f64| {
         RecordingBuilder::healthy(120)
             .cpu(4, 0.1, 0.5)
             .counter("vmstat", "compact_stall", "", |_| 50.0)
             .counter("vmstat", "compact_migrate_scanned", "", move |_| pages)
             .counter("vmstat", "compact_free_scanned", "", move |_| pages)
     };
-    must_not_decide(&looks_at(20_000.0), "compaction-storm");
-    must_find(&looks_at(50_000_000.0), "compaction-storm");
+    must_not_decide(&scans(20_000.0), "compaction-storm");
+    must_find(&scans(50_000_000.0), "compaction-storm");
 }

@@ -68,7 +68,7 @@ fn without_stacks_many_faults_of_a_process_that_goes_on_are_enough() {
     let few = EachSecond { minor_faults: 5_000, ..EachSecond::default() };
     let built = must_not_decide(&faults(500_000.0).process("make", 72, 1 << 28, few), "fault-churn");
     assert!(built.evidence.iter().any(|line| line.holds == Some(false)), "{built:?}");
-    // Nobody looked.
+    // Not recorded.
     let open = must_not_decide(&faults(500_000.0), "fault-churn");
     assert!(open.missing.iter().any(|missing| missing.what.contains("by process")), "{open:?}");
     let slow = must_not_decide(&faults(100_000.0), "fault-churn");

@@ -142,8 +142,8 @@ fn the_listing_without_huge_pages_has_nothing() {
     let diagnosis = ask(&off);
     assert!(diagnosis.findings.is_empty(), "{:#?}", diagnosis.findings);
     assert!(diagnosis.not_found.iter().any(|rule| rule.id == "unexplained-system-time"));
-    let Ok(look) = pagewise_core::finding::Look::of(&off);
-    let mean = |track: pagewise_core::finding::look::Track| track.mean_of_all(&look.windows).unwrap();
-    assert!((mean(look.system_share_of_all()) - 0.051).abs() < 0.003);
-    assert!((mean(look.system_share()) - 0.067).abs() < 0.003);
+    let Ok(observed) = pagewise_core::finding::Observed::of(&off);
+    let mean = |track: pagewise_core::finding::observed::Track| track.mean_of_all(&observed.windows).unwrap();
+    assert!((mean(observed.system_share_of_all()) - 0.051).abs() < 0.003);
+    assert!((mean(observed.system_share()) - 0.067).abs() < 0.003);
 }

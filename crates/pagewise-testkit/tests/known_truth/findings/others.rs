@@ -236,7 +236,7 @@ fn each_rule_finds_its_pathology() {
         let finding = must_find(&make(), id);
         assert!(!finding.summary.is_empty() && finding.summary.ends_with('.'), "{id}: {}", finding.summary);
         assert!(finding.change.is_some(), "{id} proposes something");
-        // What is judged for the look as a whole, such as a setting, or stacks, has no beginning and no end.
+        // What is judged for the recording as a whole, such as a setting, or stacks, has no beginning and no end.
         assert_eq!(finding.since.is_some(), finding.held.is_some(), "{id}");
         assert!(finding.held.is_none() || finding.seconds > 0.0, "{id}");
     }
@@ -263,7 +263,7 @@ fn without_its_evidence_a_rule_says_what_it_lacks() {
 fn a_healthy_host_has_nothing() {
     let diagnosis = ask(&RecordingBuilder::healthy(700));
     assert!(diagnosis.findings.is_empty(), "{:#?}", diagnosis.findings);
-    let with_tiers = two_nodes().stack("java", Some(1), &["java!work"], 1000).looked_for_stalls();
+    let with_tiers = two_nodes().stack("java", Some(1), &["java!work"], 1000).stalls_recorded();
     let diagnosis = ask(&with_tiers);
     assert!(diagnosis.findings.is_empty(), "{:#?}", diagnosis.findings);
     let open: Vec<&str> = diagnosis.not_decided.iter().map(|rule| rule.id.as_str()).collect();
@@ -271,7 +271,7 @@ fn a_healthy_host_has_nothing() {
 }
 
 #[test]
-fn a_burn_needs_a_minute_and_a_short_look_says_so() {
+fn a_burn_needs_a_minute_and_a_short_recording_says_so() {
     let short = RecordingBuilder::healthy(30).counter("threads", "cpu", "thread=khugepaged", |_| 60.0);
     assert_eq!(must_not_decide(&short, "khugepaged-burn").needs_seconds, Some(60.0));
     let pool = |seconds| {
@@ -460,8 +460,8 @@ fn what_is_wrong_with_the_measurement_is_said() {
 #[test]
 fn a_counter_that_is_reset_makes_its_window_unknown_and_not_zero() {
     let reset = healthy().total("vmstat", "pswpin", "", |at| Some(if at < 65.0 { 1_000_000 } else { at as u64 }));
-    let Ok(look) = pagewise_core::finding::Look::of(&reset);
-    let rate = look.rate(&pagewise_core::finding::signal::SWAP_IN);
+    let Ok(observed) = pagewise_core::finding::Observed::of(&reset);
+    let rate = observed.rate(&pagewise_core::finding::signal::SWAP_IN);
     assert_eq!(rate.values()[2], Some(0.0));
     assert_eq!(rate.values()[6], None, "{rate:?}");
     assert!(!rate.missing().is_empty());
@@ -479,8 +479,8 @@ fn a_fork_shows_as_splits_and_copies_of_small_pages_since_5_8() {
     let without_splits =
         healthy().stack("bash", Some(3), &["do_wp_page"], 200).stack("bash", Some(3), &["bash!x"], 800);
     must_not_find(&without_splits, "fork-cow-thp");
-    let nobody_looked = healthy().counter("vmstat", "thp_split_pmd", "", |_| 90.0);
-    must_not_decide(&nobody_looked, "fork-cow-thp");
+    let without_stacks = healthy().counter("vmstat", "thp_split_pmd", "", |_| 90.0);
+    must_not_decide(&without_stacks, "fork-cow-thp");
 }
 
 #[test]
@@ -527,7 +527,7 @@ fn names_of_files_that_do_not_exist_are_the_reason_that_bloated_caches_have() {
 
 #[test]
 fn names_of_files_that_do_not_exist_and_pile_up_are_found_before_they_fill_memory() {
-    // Of 16 GiB; a minute, as long as a first look is.
+    // Of 16 GiB; a minute, as long as a first recording is.
     let names_for = |seconds: u32, gib: f64, all: f64, missing: fn(f64) -> f64| {
         let made = RecordingBuilder::healthy(seconds).gib("SReclaimable", gib);
         made.level("dentries", "nr_dentry", "", move |_| all).level("dentries", "nr_negative", "", missing)

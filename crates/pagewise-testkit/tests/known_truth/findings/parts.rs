@@ -48,20 +48,23 @@ fn trouble_is_found_in_its_own_time_and_not_beside_it() {
     assert!(found(&within(200, 300), "swap-thrash").is_some());
     assert!(found(&within(0, 190), "swap-thrash").is_none());
     assert!(found(&within(310, 700), "swap-thrash").is_none());
-    let look = within(240, 280).look;
-    assert_eq!((look.seconds, look.samples, look.from.as_deref()), (40.0, 41, Some("2026-01-01T00:04:00Z")));
-    assert_eq!(within(900, 1000).look.samples, 0, "nothing was seen there");
+    let observed = within(240, 280).observed;
+    assert_eq!(
+        (observed.seconds, observed.samples, observed.from.as_deref()),
+        (40.0, 41, Some("2026-01-01T00:04:00Z"))
+    );
+    assert_eq!(within(900, 1000).observed.samples, 0, "nothing was seen there");
 }
 
 #[test]
 fn stalls_that_are_known_in_part_are_not_known_at_all() {
     let day = MadeUpDay::of(600, 5_000);
-    let looked_at = |part: &Part<'_, MadeUpDay>| {
-        let looked = ask(part).look.tiers.into_iter().map(|tier| (tier.tier, tier.looked));
-        looked.filter(|(tier, _)| *tier == Tier::Stalls).map(|(_, looked)| looked).collect::<Vec<bool>>()
+    let recorded = |part: &Part<'_, MadeUpDay>| {
+        let tiers = ask(part).observed.tiers.into_iter().map(|tier| (tier.tier, tier.recorded));
+        tiers.filter(|(tier, _)| *tier == Tier::Stalls).map(|(_, recorded)| recorded).collect::<Vec<bool>>()
     };
-    assert_eq!(looked_at(&part(&day, 0, u64::MAX)), [true]);
-    assert_eq!(looked_at(&part(&day, 0, u64::MAX).without_stalls()), [false]);
+    assert_eq!(recorded(&part(&day, 0, u64::MAX)), [true]);
+    assert_eq!(recorded(&part(&day, 0, u64::MAX).without_stalls()), [false]);
 }
 
 #[test]

@@ -64,7 +64,7 @@ fn an_end_that_nobody_saw_is_not_one() {
 }
 
 #[test]
-fn what_was_judged_for_the_whole_look_has_no_time_of_its_own() {
+fn what_was_judged_for_the_whole_recording_has_no_time_of_its_own() {
     let killed =
         trouble(60, &[]).gib("MemFree", 0.5).counter("vmstat", "oom_kill", "", |at| if at < 10.0 { 1.0 } else { 0.0 });
     let finding = must_find(&killed, "oom-risk");

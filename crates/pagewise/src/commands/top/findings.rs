@@ -21,7 +21,7 @@ const WITH_UNDECIDED: usize = 14;
 /// At most `most` findings, and what could not be decided where the screen has `room` for that.
 pub(super) fn lines(picture: &Picture, pen: &Pen, most: usize, room: usize) -> Vec<Line<'static>> {
     let Some(judged) = picture.judged else {
-        let when = if picture.seen.is_live { "the first look is after 10 s" } else { "the recording is being read" };
+        let when = if picture.seen.is_live { "the first verdict is after 10 s" } else { "the recording is being read" };
         return vec![pen.faint(&format!("findings: {when}"))];
     };
     let diagnosis = match &judged.said {
@@ -42,7 +42,7 @@ fn found(judged: &Judged, diagnosis: &Diagnosis, picture: &Picture, pen: &Pen, m
     // What there is to say of the measuring stands in the head.
     let all: Vec<&Finding> = diagnosis.findings.iter().filter(|finding| !finding.is_caveat()).collect();
     if all.is_empty() {
-        let long = words::seconds(diagnosis.look.seconds);
+        let long = words::seconds(diagnosis.observed.seconds);
         let when = if picture.view.is_following { format!("in the last {long}") } else { format!("in these {long}") };
         return vec![pen.faint(&format!("findings: none {when}"))];
     }
@@ -113,14 +113,14 @@ fn text(of: Text, judged: Option<&Judged>, unseen: &[(String, String)], pen: &Pe
             let none = || "Nothing here makes the numbers less true than they look.".to_owned();
             findings::caveats(said.and_then(Result::ok), unseen, style).unwrap_or_else(none)
         }
-        (_, _) => "Nothing has been looked at yet.".to_owned(),
+        (_, _) => "Nothing has been judged yet.".to_owned(),
     };
     text.lines().flat_map(|line| pen.broken(line)).collect()
 }
 
 /// A text from one line on, in so many rows.
 pub(super) fn page(picture: &Picture, pen: &Pen, of: Text, from: usize, rows: usize) -> Vec<Line<'static>> {
-    let text = text(of, picture.judged, &picture.looked.unseen, pen);
+    let text = text(of, picture.judged, &picture.traced.unseen, pen);
     let from = from.min(text.len().saturating_sub(rows));
     text[from..].iter().take(rows).map(|line| pen.line(line)).collect()
 }

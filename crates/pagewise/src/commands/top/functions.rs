@@ -22,7 +22,7 @@ const BEFORE: usize = 20;
 /// At most `room` lines, the head among them.
 pub(super) fn lines(picture: &Picture, pen: &Pen, room: usize) -> Vec<Line<'static>> {
     let Some(stretch) = picture.view.of_functions(picture.seen) else { return Vec::new() };
-    let mut lines = match picture.looked.profile {
+    let mut lines = match picture.traced.profile {
         Some(profile) => table(picture, pen, room, profile, stretch),
         None => reasons(picture, pen),
     };
@@ -32,7 +32,7 @@ pub(super) fn lines(picture: &Picture, pen: &Pen, room: usize) -> Vec<Line<'stat
 
 /// Why there are none, and what else is not seen.
 fn reasons(picture: &Picture, pen: &Pen) -> Vec<Line<'static>> {
-    let mut reasons = picture.looked.unseen.iter().map(|(what, why)| format!("{what}: {why}"));
+    let mut reasons = picture.traced.unseen.iter().map(|(what, why)| format!("{what}: {why}"));
     // The remedy stands at the end of a reason: it is not cut off.
     let first = reasons.next().map(|reason| pen.wrapped(&reason)).unwrap_or_default();
     first.into_iter().chain(reasons).map(|line| pen.faint(&line)).collect()
@@ -40,7 +40,7 @@ fn reasons(picture: &Picture, pen: &Pen) -> Vec<Line<'static>> {
 
 /// What is not seen beside functions, on one line. A key shows all of it.
 fn unseen(picture: &Picture, pen: &Pen) -> Option<Line<'static>> {
-    let all: Vec<String> = picture.looked.unseen.iter().map(|(what, why)| format!("{what}: {why}")).collect();
+    let all: Vec<String> = picture.traced.unseen.iter().map(|(what, why)| format!("{what}: {why}")).collect();
     (!all.is_empty()).then(|| pen.faint(&format!("not seen (c shows all): {}", all.join("; "))))
 }
 
@@ -86,7 +86,7 @@ fn table(picture: &Picture, pen: &Pen, room: usize, profile: &Profile, (from, to
     let by = format!("{event}{hz}");
     let kernel = functions.share(functions.kernel) * 100.0;
     let head = match functions.samples {
-        0 => pen.faint(&format!("CPUs{when}: no samples ({by}): idle, or not looked at then")),
+        0 => pen.faint(&format!("CPUs{when}: no samples ({by}): idle, or not recorded then")),
         samples => {
             let said = format!("CPUs{when}: {kernel:.1} % in the kernel, of {samples} samples ({by})");
             Line::from(pen.bold(pen.cut(&said, pen.width)))

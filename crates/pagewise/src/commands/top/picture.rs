@@ -1,7 +1,7 @@
 //! The screen of `top` as a function of what was seen: what was found, a row per line of the timeline, then the functions.
 
 use super::cost::Shares;
-use super::source::Looked;
+use super::source::Traced;
 use super::view::{Page, Seen, Text, View, Window};
 use super::{findings, functions};
 use crate::screen::Pen;
@@ -34,7 +34,7 @@ const DAY: i128 = 86_400_000_000_000;
 pub(super) struct Picture<'a> {
     pub(super) seen: &'a Seen,
     pub(super) view: &'a View,
-    pub(super) looked: Looked<'a>,
+    pub(super) traced: Traced<'a>,
     pub(super) judged: Option<&'a Judged>,
     /// The rules are being asked about what is on the screen.
     pub(super) is_judging: bool,

@@ -20,8 +20,8 @@ use std::time::Duration;
 
 /// What is seen beside the numbers.
 #[derive(Debug)]
-pub(super) struct Looked<'a> {
-    /// Where CPUs were. `None`: nobody looked, and the first of the others says why.
+pub(super) struct Traced<'a> {
+    /// Where CPUs were. `None`: not recorded, and the first of the others says why.
     pub(super) profile: Option<&'a Profile>,
     /// What is not seen, and why.
     pub(super) unseen: Vec<(String, String)>,
@@ -35,7 +35,7 @@ pub(super) enum Source {
 /// This host.
 pub(super) struct Host {
     following: Following,
-    /// Said where nobody looks at stacks, unless the kernel says why.
+    /// Said where stacks are not recorded, unless the kernel says why.
     no_stacks: &'static str,
 }
 
@@ -50,9 +50,9 @@ impl Source {
     pub(super) fn of_host(args: &TopArgs, global: &Global) -> Result<(Source, Seen), Failure> {
         let root = global.root();
         let (stacks, no_stacks) = match args.stacks {
-            _ if global.root.is_some() => (None, "a captured tree has no CPUs to look at"),
-            0 => (None, "not looked at, as --stacks 0 asks for"),
-            hz => (Some(hz), "not looked at"),
+            _ if global.root.is_some() => (None, "a captured tree has no CPUs to sample"),
+            0 => (None, "not recorded, as --stacks 0 asks for"),
+            hz => (Some(hz), "not recorded"),
         };
         let stalls = global.root.is_none() && !args.no_stalls;
         let keeping = Keeping { hz: args.hz, stacks, stalls, most: KEPT, wanted: Series::is_wanted, only: None };
@@ -105,15 +105,15 @@ impl Source {
         }
     }
 
-    pub(super) fn looked(&self) -> Looked<'_> {
+    pub(super) fn traced(&self) -> Traced<'_> {
         match self {
             Source::Host(host) => {
                 let kept = host.following.kept();
                 let profile = kept.stacks();
                 let why = kept.why_not(unseen::STACKS).unwrap_or(host.no_stacks);
-                Looked { profile, unseen: unseen::list(kept.gaps(), profile.is_none().then_some(why)) }
+                Traced { profile, unseen: unseen::list(kept.gaps(), profile.is_none().then_some(why)) }
             }
-            Source::File(file) => Looked { profile: file.profile.as_deref(), unseen: file.unseen.clone() },
+            Source::File(file) => Traced { profile: file.profile.as_deref(), unseen: file.unseen.clone() },
         }
     }
 

@@ -1,7 +1,7 @@
 //! Screens of made recordings, at the sizes terminals have.
 
 use super::cost::Shares;
-use super::source::{Looked, read};
+use super::source::{Traced, read};
 use super::view::{Key, Text, Window};
 use super::*;
 use crate::screen::draw;
@@ -19,7 +19,7 @@ use unicode_width::UnicodeWidthStr;
 
 const PLAIN: Wanted = Wanted { color: false, width: 80, unicode: true };
 
-/// A recording that is looked at.
+/// A recording that is shown.
 struct Shown {
     seen: Seen,
     view: View,
@@ -63,17 +63,17 @@ impl Shown {
         diagnosis.findings.iter().map(|finding| finding.id.as_str()).collect()
     }
 
-    fn looked(&self) -> Looked<'_> {
+    fn traced(&self) -> Traced<'_> {
         let functions = self.profile.as_ref().err().map(|why| ("functions".to_owned(), why.clone()));
         let unseen = functions.into_iter().chain(self.unseen.clone()).collect();
-        Looked { profile: self.profile.as_ref().ok(), unseen }
+        Traced { profile: self.profile.as_ref().ok(), unseen }
     }
 
     fn page(&self, size: (u16, u16)) -> Vec<Line<'static>> {
         let picture = Picture {
             seen: &self.seen,
             view: &self.view,
-            looked: self.looked(),
+            traced: self.traced(),
             judged: self.judged.as_ref(),
             is_judging: false,
             cost: self.cost,
@@ -147,7 +147,7 @@ fn a_host_that_is_followed() {
 }
 
 #[test]
-fn a_healthy_host_without_the_right_to_look_at_stacks_has_everything_else() {
+fn a_healthy_host_without_the_right_to_record_stacks_has_everything_else() {
     let mut shown = Shown::of(&RecordingBuilder::healthy(45)).live();
     let why = "not permitted (kernel.perf_event_paranoid is 2); run as root or with CAP_PERFMON, or set it to -1";
     shown.profile = Err(why.to_owned());
@@ -159,7 +159,7 @@ fn a_healthy_host_without_the_right_to_look_at_stacks_has_everything_else() {
 }
 
 #[test]
-fn a_host_that_was_just_begun_says_when_the_first_look_is() {
+fn a_host_that_was_just_begun_says_when_the_first_verdict_is() {
     let mut shown = Shown::of(&RecordingBuilder::healthy(2)).live();
     shown.judged = None;
     shown.profile = Ok(Profile { event: Some(SamplingEvent::Cycles), hz: Some(19.0), ..Profile::default() });

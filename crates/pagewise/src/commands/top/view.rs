@@ -1,4 +1,4 @@
-//! What was seen, which part of it is looked at, and what each key does to that.
+//! What was seen, which part of it is shown, and what each key does to that.
 
 use pagewise_core::report::recording::lines::{Line, find};
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -111,7 +111,7 @@ pub(super) enum Text {
     Caveats,
 }
 
-/// What is looked at.
+/// What is shown.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct View {
     pub(super) window: Window,
@@ -315,7 +315,7 @@ mod tests {
         seen.at.push((400 * SECOND, 0));
         seen.at.remove(0);
         view.grown(&seen, 1);
-        assert_eq!(view.of_functions(&seen), before, "samples that went move the ones that are looked at");
+        assert_eq!(view.of_functions(&seen), before, "samples that went move the ones that are shown");
         view.press(Key::Later, &seen, 24);
         assert!(!view.is_following);
         view.press(Key::Later, &seen, 24);

@@ -1,4 +1,4 @@
-//! `trial analyze`: what a trial found, from its bundle alone. Refused before the plan's rule allows a look.
+//! `trial analyze`: what a trial found, from its bundle alone. Refused before the plan's rule allows an analysis.
 
 use crate::failure::Failure;
 use crate::global::Global;
@@ -23,30 +23,30 @@ pub(crate) struct AnalyzeArgs {
 
 pub(super) fn run(args: &AnalyzeArgs, global: &Global) -> Result<ExitCode, Failure> {
     let bundle = Bundle::open(&args.bundle)?;
-    may_look(&bundle)?;
+    may_analyze(&bundle)?;
     let found = rendering::found(&bundle)?;
     let format = if global.json { Format::Json } else { args.format };
     output::data(&rendering::render(&found, format, output::style(&global.color))?);
     Ok(ExitCode::SUCCESS)
 }
 
-/// A look outside the declared rule is what makes a false alarm likely.
-pub(crate) fn may_look(bundle: &Bundle) -> Result<(), Failure> {
+/// An analysis outside the declared rule is what makes a false alarm likely.
+pub(crate) fn may_analyze(bundle: &Bundle) -> Result<(), Failure> {
     let (plan, order) = (bundle.plan(), &bundle.frozen().order);
     let complete = pagewise_core::experiment::stopping::complete_blocks(order, &bundle.points()?);
-    if complete >= plan.design.blocks || !bundle.looks()?.is_empty() || bundle.ended()?.is_some() {
+    if complete >= plan.design.blocks || !bundle.interim_analyses()?.is_empty() || bundle.ended()?.is_some() {
         return Ok(());
     }
     let go_on = match holder::is_held(bundle.path()) {
         Some(true) => format!("It is being run now; how far it is says:\n  {}", status_line(bundle)),
         Some(false) | None => format!("Go on with:\n  {}", resume_line(bundle)),
     };
-    let next = plan.stopping.looks(plan.design.blocks).into_iter().find(|look| *look > complete);
+    let next = plan.stopping.interim_analyses(plan.design.blocks).into_iter().find(|analysis| *analysis > complete);
     Err(Failure::NotPossible(anyhow!(
-        "{complete} of {} blocks are complete, and the plan looks {} (stopping.rule = \"{}\"); going on after looking \
-         earlier would make false alarms likely. {go_on}",
+        "{complete} of {} blocks are complete, and the plan's next analysis is {} (stopping.rule = \"{}\"); going on after \
+         an earlier one would make false alarms likely. {go_on}",
         plan.design.blocks,
-        next.map_or_else(|| "at the end".to_owned(), |look| format!("after {look}")),
+        next.map_or_else(|| "at the end".to_owned(), |analysis| format!("after {analysis}")),
         plan.stopping.rule.word()
     )))
 }

@@ -1,4 +1,4 @@
-//! `trial`: a declared matrix, checked, run, resumed, looked at, analysed, verified.
+//! `trial`: a declared matrix, checked, run, resumed, followed, analysed, verified.
 
 mod analyze;
 mod check;

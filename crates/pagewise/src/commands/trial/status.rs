@@ -1,4 +1,4 @@
-//! `trial status`: what is done, what is next, the time left, alpha spent, and verdicts where the rule allows a look.
+//! `trial status`: what is done, what is next, the time left, alpha spent, and verdicts where the rule allows an analysis.
 
 use super::view;
 use crate::failure::Failure;
@@ -12,7 +12,7 @@ use pagewise_core::experiment::next::{Next, next};
 use pagewise_core::experiment::plan::numbers;
 use pagewise_core::experiment::plan::{Plan, StoppingRule};
 use pagewise_core::experiment::point::{Outcome, Point};
-use pagewise_core::experiment::stopping::{self, Look, Looked};
+use pagewise_core::experiment::stopping::{self, InterimAnalysis, InterimComparison};
 use pagewise_host::store::bundle::{Bundle, PointState, State};
 use pagewise_host::store::holder;
 use schemars::JsonSchema;
@@ -26,7 +26,7 @@ use std::process::ExitCode;
 pub(crate) struct StatusArgs {
     /// The bundle, such as terasort-thp.trial
     bundle: PathBuf,
-    /// Fill the screen and follow the trial until q is pressed; looks once a second
+    /// Fill the screen and follow the trial until q is pressed; reads the trial once a second
     #[arg(long)]
     watch: bool,
 }
@@ -35,12 +35,12 @@ pub(crate) struct StatusArgs {
 const MOST_INVALID: usize = 12;
 
 /// Id of the document that `trial status --json` writes.
-pub(super) const SCHEMA: &str = "pagewise.status/1";
+pub(super) const SCHEMA: &str = "pagewise.status/2";
 
 /// How far a trial is.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Status {
-    /// `pagewise.status/1`.
+    /// `pagewise.status/2`.
     pub(super) schema: &'static str,
     /// The trial's name.
     pub(super) name: String,
@@ -58,7 +58,7 @@ pub(super) struct Status {
     pub(super) blocks: u32,
     /// Which rule ends the trial.
     pub(super) rule: StoppingRule,
-    /// Alpha of the whole trial, which looks spend.
+    /// Alpha of the whole trial, which analyses spend.
     pub(super) alpha: f64,
     /// Whether a process that this one can see runs the trial now. `None` when that cannot be read.
     pub(super) is_run: Option<bool>,
@@ -69,10 +69,10 @@ pub(super) struct Status {
     /// Seconds that the runs without a result will take, the one under way whole; those of a trial that may end early are the
     /// most it will take. `None` before the first run has ended.
     pub(super) seconds_left: Option<f64>,
-    /// After how many blocks the next look comes. `None` when the trial is complete.
-    pub(super) next_look: Option<u32>,
-    /// The looks taken.
-    pub(super) looks: Vec<Look>,
+    /// After how many blocks the next analysis comes. `None` when the trial is complete.
+    pub(super) next_analysis: Option<u32>,
+    /// The analyses made.
+    pub(super) interim_analyses: Vec<InterimAnalysis>,
     /// Every run in run order, as its last attempt left it.
     pub(super) runs: Vec<Run>,
     /// Every attempt that was invalid, in run order.
@@ -157,7 +157,7 @@ pub(super) fn status(bundle: &Bundle) -> Result<Status, Failure> {
     let (plan, order) = (bundle.plan(), &bundle.frozen().order);
     let points = bundle.points()?;
     let attempts = bundle.states()?;
-    let looks = bundle.looks()?;
+    let analyses = bundle.interim_analyses()?;
     let mut last: BTreeMap<u32, &PointState> = BTreeMap::new();
     for attempt in &attempts {
         last.insert(attempt.index, attempt);
@@ -182,7 +182,7 @@ pub(super) fn status(bundle: &Bundle) -> Result<Status, Failure> {
     }
     let invalid: Vec<&PointState> = attempts.iter().filter(|attempt| attempt.state == State::Invalid).collect();
     let done = [State::Done, State::Failed].iter().filter_map(|state| states.get(state.word())).sum();
-    let stopped = looks.iter().any(|look| look.stop);
+    let stopped = analyses.iter().any(|analysis| analysis.stop);
     let next = match next(order, &points) {
         Next::Run(planned, number) if !stopped => {
             // An invalid attempt is over: the next one has no row until it is made ready.
@@ -202,8 +202,9 @@ pub(super) fn status(bundle: &Bundle) -> Result<Status, Failure> {
     let open = if next.is_some() { order.points.len() as u32 - done } else { 0 };
     let seconds = per_point(plan, &points);
     let blocks_complete = stopping::complete_blocks(order, &points);
-    let last_look = looks.iter().map(|look| look.blocks).max().unwrap_or(0);
-    let to_come = plan.stopping.looks(plan.design.blocks).into_iter().find(|look| *look > last_look);
+    let last_analysis = analyses.iter().map(|analysis| analysis.blocks).max().unwrap_or(0);
+    let to_come =
+        plan.stopping.interim_analyses(plan.design.blocks).into_iter().find(|analysis| *analysis > last_analysis);
     Ok(Status {
         schema: SCHEMA,
         name: plan.name.clone(),
@@ -218,9 +219,9 @@ pub(super) fn status(bundle: &Bundle) -> Result<Status, Failure> {
         is_run: holder::is_held(bundle.path()),
         seconds_per_run: seconds,
         seconds_left: seconds.map(|seconds| seconds * f64::from(open)),
-        next_look: to_come.filter(|_| next.is_some()),
+        next_analysis: to_come.filter(|_| next.is_some()),
         next,
-        looks,
+        interim_analyses: analyses,
         runs,
         invalid_attempts: invalid
             .into_iter()
@@ -321,14 +322,14 @@ fn in_words(status: &Status, bundle: &str) -> String {
             lines.push(format!("complete; what was found:\n  pagewise trial analyze {bundle}"));
         }
     }
-    for look in told(status) {
-        lines.push(look_in_words(look, status.alpha));
-        for one in &look.comparisons {
+    for analysis in told(status) {
+        lines.push(analysis_in_words(analysis, status.alpha));
+        for one in &analysis.comparisons {
             lines.push(format!("  {}: {} ({})", one.name, one.conclusion.word(), p_in_words(one)));
         }
     }
-    if let Some(look) = status.next_look {
-        lines.push(format!("it may be looked at next after {look} blocks"));
+    if let Some(analysis) = status.next_analysis {
+        lines.push(format!("the next interim analysis is after {analysis} blocks"));
     }
     lines.join("\n")
 }
@@ -363,28 +364,28 @@ impl Status {
     }
 }
 
-/// The looks that are told. An open-ended trial is looked at after every block, and the last look says all that the others did.
-pub(super) fn told(status: &Status) -> &[Look] {
-    match (status.rule, status.looks.len()) {
-        (StoppingRule::OpenEnded, taken @ 1..) => &status.looks[taken - 1..],
-        _ => &status.looks[..],
+/// The analyses that are shown. An open-ended trial is analysed after every block, and the last analysis says all that the others did.
+pub(super) fn told(status: &Status) -> &[InterimAnalysis] {
+    match (status.rule, status.interim_analyses.len()) {
+        (StoppingRule::OpenEnded, taken @ 1..) => &status.interim_analyses[taken - 1..],
+        _ => &status.interim_analyses[..],
     }
 }
 
-/// What a look cost and decided, in a line.
-pub(super) fn look_in_words(look: &Look, alpha: f64) -> String {
-    let blocks = output::counted(look.blocks, "block");
-    match look.spent {
+/// What an analysis cost and decided, in a line.
+pub(super) fn analysis_in_words(analysis: &InterimAnalysis, alpha: f64) -> String {
+    let blocks = output::counted(analysis.blocks, "block");
+    match analysis.spent {
         Some(spent) => {
             let spent = stopping::spent_in_words(spent, alpha);
-            format!("look after {blocks}, alpha spent: {spent}; {}", look.because)
+            format!("analysis after {blocks}, alpha spent: {spent}; {}", analysis.because)
         }
-        None => format!("looked at after every block, the last time after {}: {}", look.blocks, look.because),
+        None => format!("analysed after every block, the last time after {}: {}", analysis.blocks, analysis.because),
     }
 }
 
 /// `p = 0.031, needs 0.0051`.
-pub(super) fn p_in_words(one: &Looked) -> String {
+pub(super) fn p_in_words(one: &InterimComparison) -> String {
     let p = one.p.map(|p| format!("p = {}, needs {}", p_value(p), p_value(one.nominal_p)));
     p.unwrap_or_else(|| "no estimate".to_owned())
 }

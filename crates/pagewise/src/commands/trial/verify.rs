@@ -1,6 +1,6 @@
 //! `trial verify`: the analysis again from the bundle, and its bytes held against the reports that lie in it.
 
-use super::analyze::may_look;
+use super::analyze::may_analyze;
 use crate::failure::Failure;
 use crate::global::Global;
 use crate::output;
@@ -39,7 +39,7 @@ pub(super) struct Verified {
 
 pub(super) fn run(args: &VerifyArgs, global: &Global) -> Result<ExitCode, Failure> {
     let bundle = Bundle::open(&args.bundle)?;
-    may_look(&bundle)?;
+    may_analyze(&bundle)?;
     let found = rendering::found(&bundle)?;
     let mut same = Vec::new();
     let mut different = Vec::new();

@@ -4,14 +4,14 @@
 //! header, opens the bundle only when they changed, and writes to the terminal only cells that changed. It never takes the
 //! bundle's lock.
 
-use super::status::{NextPoint, Run, Status, look_in_words, p_in_words, status, told};
+use super::status::{NextPoint, Run, Status, analysis_in_words, p_in_words, status, told};
 use crate::failure::Failure;
 use crate::global::Global;
 use crate::output;
 use crate::screen::{Pen, Screen, Woken};
 use anyhow::{Context, anyhow};
 use pagewise_core::experiment::plan::StoppingRule;
-use pagewise_core::experiment::stopping::Look;
+use pagewise_core::experiment::stopping::InterimAnalysis;
 use pagewise_core::report::Style as Wanted;
 use pagewise_host::process::Interrupt;
 use pagewise_host::store::bundle::{Bundle, State};
@@ -26,7 +26,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 use unicode_width::UnicodeWidthStr;
 
-/// How often the bundle is looked at.
+/// How often the bundle is read.
 const PERIOD: Duration = Duration::from_secs(1);
 
 /// Everything the picture is a function of.
@@ -180,7 +180,7 @@ fn page(picture: &Picture, width: u16, height: u16) -> Vec<Line<'static>> {
     lines
 }
 
-/// Head, what is under way, all runs, and with the room that is left looks and invalid attempts.
+/// Head, what is under way, all runs, and with the room that is left analyses and invalid attempts.
 fn trial(picture: &Picture, pen: &Pen, height: usize) -> Vec<Line<'static>> {
     let status = picture.status;
     let airy = height >= 19;
@@ -194,7 +194,7 @@ fn trial(picture: &Picture, pen: &Pen, height: usize) -> Vec<Line<'static>> {
     lines.extend(under_way(picture, pen));
     lines.extend(picture.notice.map(|notice| pen.warn(notice)));
     gap(&mut lines);
-    let below = looks(status, pen);
+    let below = analyses(status, pen);
     let invalid = invalid(status, pen);
     let wanted_below = below.len() + invalid.len();
     let room = height.saturating_sub(lines.len() + 1 + usize::from(airy && wanted_below > 0));
@@ -203,8 +203,8 @@ fn trial(picture: &Picture, pen: &Pen, height: usize) -> Vec<Line<'static>> {
     lines.push(pen.legend(status));
     gap(&mut lines);
     let left = height.saturating_sub(lines.len());
-    let for_looks = below.len().min(left.saturating_sub(invalid.len().min(left / 2)));
-    lines.extend(latest(below, for_looks, pen));
+    let for_analyses = below.len().min(left.saturating_sub(invalid.len().min(left / 2)));
+    lines.extend(latest(below, for_analyses, pen));
     let left = height.saturating_sub(lines.len());
     lines.extend(latest(invalid, left, pen));
     lines
@@ -384,17 +384,18 @@ fn strip(status: &Status, pen: &Pen, rows: usize) -> Vec<Line<'static>> {
         .collect()
 }
 
-fn looks(status: &Status, pen: &Pen) -> Vec<Line<'static>> {
-    let mut lines: Vec<Line> = told(status).iter().flat_map(|look| one_look(look, status.alpha, pen)).collect();
-    if let Some(blocks) = status.next_look {
-        lines.push(pen.line(&format!("next look after {blocks} blocks ({} now)", status.blocks_complete)));
+fn analyses(status: &Status, pen: &Pen) -> Vec<Line<'static>> {
+    let mut lines: Vec<Line> =
+        told(status).iter().flat_map(|analysis| one_analysis(analysis, status.alpha, pen)).collect();
+    if let Some(blocks) = status.next_analysis {
+        lines.push(pen.line(&format!("next analysis after {blocks} blocks ({} now)", status.blocks_complete)));
     }
     lines
 }
 
-fn one_look(look: &Look, alpha: f64, pen: &Pen) -> Vec<Line<'static>> {
-    let mut lines = vec![pen.line(&look_in_words(look, alpha))];
-    lines.extend(look.comparisons.iter().map(|one| {
+fn one_analysis(analysis: &InterimAnalysis, alpha: f64, pen: &Pen) -> Vec<Line<'static>> {
+    let mut lines = vec![pen.line(&analysis_in_words(analysis, alpha))];
+    lines.extend(analysis.comparisons.iter().map(|one| {
         // The verdict stands before the name: a long name must not push it off the screen.
         pen.line(&format!("  {} ({}): {}", one.conclusion.word(), p_in_words(one), one.name))
     }));

@@ -30,7 +30,7 @@ pub(in crate::report::study) struct LevelPanel {
     pub(in crate::report::study) summary: String,
 }
 
-/// A panel for every contrast of the first metric that is looked at by the levels of other factors.
+/// A panel for every contrast of the first metric that is compared by the levels of other factors.
 pub(in crate::report::study) fn level_panels(frame: &Frame<'_>) -> Vec<LevelPanel> {
     let first = frame.first_metric();
     let wanted = |one: &Comparison| one.metric == first && one.interaction.is_none() && !one.by.is_empty();

@@ -20,7 +20,7 @@ use std::time::Duration;
 /// zone when they are freed; smaller ones wait in per-CPU lists (`pcp_allowed_order`, `mm/page_alloc.c`, 6.18).
 const PIECE: u64 = 16;
 
-/// Huge pages taken before `/proc/buddyinfo` is looked at again.
+/// Huge pages taken before `/proc/buddyinfo` is read again.
 const BATCH: u64 = 256;
 
 /// Batches in a row that may bring less than half of what they took: then what is counted as free is not for us.
@@ -29,10 +29,10 @@ const FUTILE: u32 = 3;
 /// Capacity of one pipe: the highest that every kernel grants without a special right (`fs.pipe-max-size`).
 const PIPE_BYTES: usize = 1 << 20;
 
-/// How often, and how long apart, a state that was reached is looked at before it counts: pages in per-CPU lists come back
+/// How often, and how long apart, a state that was reached is checked before it counts: pages in per-CPU lists come back
 /// to the zones within a second or two (`vm.stat_interval`), and with them huge pages.
-const LOOKS: u32 = 3;
-const BETWEEN_LOOKS: Duration = Duration::from_millis(300);
+const CHECKS: u32 = 3;
+const BETWEEN_CHECKS: Duration = Duration::from_millis(300);
 
 /// What keeps memory apart. Dropping it gives everything back.
 #[derive(Debug, Default)]
@@ -54,9 +54,9 @@ pub(super) fn can_be_had() -> io::Result<()> {
 pub(super) fn age(root: &Root, figure: f64, go_on: &dyn Fn() -> bool) -> Result<Pins, String> {
     settle(root);
     let mut pins = Pins::default();
-    for look in 0..LOOKS {
-        if look > 0 {
-            std::thread::sleep(BETWEEN_LOOKS);
+    for check in 0..CHECKS {
+        if check > 0 {
+            std::thread::sleep(BETWEEN_CHECKS);
         }
         let nodes = free(root)?;
         for node in &nodes {

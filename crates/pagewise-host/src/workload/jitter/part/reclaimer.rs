@@ -22,7 +22,7 @@ const FREE_ENOUGH: f64 = 0.04;
 const FREE_AFTER: f64 = 0.08;
 
 /// Of a stop, it is heard of within this time.
-const LOOKS_EVERY: Duration = Duration::from_millis(50);
+const CHECK_EVERY: Duration = Duration::from_millis(50);
 
 /// What it does once a second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,7 +61,7 @@ impl Reclaimer {
                 if spoken.is_over() || left.is_zero() {
                     break;
                 }
-                thread::sleep(LOOKS_EVERY.min(left));
+                thread::sleep(CHECK_EVERY.min(left));
             }
         }
         spoken::answer(&Reclaimed { cpu: own_cpu() - before })

@@ -143,8 +143,8 @@ impl Stream {
         };
         while filled < most && !spoken.is_over() {
             filled += goes.on()?;
-            let looks = filled % RECLAIMED < CHUNK as u64;
-            if self.way == Way::Buffered && looks && reclaimed()?.saturating_sub(before) > RECLAIMED {
+            let is_due = filled % RECLAIMED < CHUNK as u64;
+            if self.way == Way::Buffered && is_due && reclaimed()?.saturating_sub(before) > RECLAIMED {
                 return Ok(());
             }
         }

@@ -1,17 +1,17 @@
-//! What nobody looked at beside the numbers, and why: from the gaps that did not end.
+//! What was not recorded beside the numbers, and why: from the gaps that did not end.
 
 use pagewise_core::recording::{Gap, GapReason};
 
 /// The source of gaps in where CPUs were.
 pub(super) const STACKS: &str = "stacks";
 
-/// Why a source is not looked at, as far as that is known.
+/// Why a source is not recorded, as far as that is known.
 pub(super) fn why<'a>(gaps: &'a [Gap], source: &str) -> Option<&'a str> {
     let is_it = |gap: &&Gap| gap.source.as_deref() == Some(source) && !gap.detail.is_empty();
     gaps.iter().find(is_it).map(|gap| gap.detail.as_str())
 }
 
-/// What is not seen with the reason; what has the same reason stands together. `no_functions`: why nobody looked where
+/// What is not seen with the reason; what has the same reason stands together. `no_functions`: why it was not recorded where
 /// CPUs were.
 pub(super) fn list(gaps: &[Gap], no_functions: Option<impl AsRef<str>>) -> Vec<(String, String)> {
     let mut list: Vec<(String, String)> = Vec::new();

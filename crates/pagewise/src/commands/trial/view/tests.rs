@@ -7,7 +7,7 @@ use pagewise_core::comparison::rule::Conclusion;
 use pagewise_core::experiment::order::draw as draw_order;
 use pagewise_core::experiment::plan::source;
 use pagewise_core::experiment::point::{Outcome, Point, Record};
-use pagewise_core::experiment::stopping::Looked;
+use pagewise_core::experiment::stopping::InterimComparison;
 use pagewise_testkit::scripted;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -134,51 +134,51 @@ fn a_complete_trial_says_so() {
 }
 
 #[test]
-fn a_sequential_trial_shows_its_looks_and_the_next() {
+fn a_sequential_trial_shows_its_analyses_and_the_next() {
     let mut made = Made::new("terasort-thp", 40, ["madvise", "always"], "[stopping]\nrule = 'obrien-fleming'\n");
     made.all_ok(0..36);
-    let looked = Looked {
+    let comparison = InterimComparison {
         name: "always against madvise".to_owned(),
         nominal_p: 7.6e-4,
         p: Some(0.03),
         conclusion: Conclusion::Inconclusive,
         futile: false,
     };
-    let look = Look {
+    let analysis = InterimAnalysis {
         blocks: 16,
         spent: Some(0.0008),
-        comparisons: vec![looked],
+        comparisons: vec![comparison],
         stop: false,
         because: "not every primary comparison is decided".to_owned(),
     };
-    made.bundle.keep_look(&look, "2027-01-01T00:00:00Z").unwrap();
+    made.bundle.keep_interim_analysis(&analysis, "2027-01-01T00:00:00Z").unwrap();
     for size in [(80, 24), (40, 12)] {
         insta::assert_snapshot!(format!("sequential_{}x{}", size.0, size.1), made.seen(true, size, PLAIN, None));
     }
 }
 
 #[test]
-fn an_open_ended_trial_shows_its_last_look_alone() {
+fn an_open_ended_trial_shows_its_last_analysis_alone() {
     let more = "[stopping]\nrule = 'open-ended'\n\
                 [[contrast]]\nfactor = 'thp'\na = 'madvise'\nb = 'always'\nprimary = true";
     let mut made = Made::new("terasort-thp", 40, ["madvise", "always"], more);
     made.all_ok(0..14);
     for blocks in [4, 5, 6] {
-        let looked = Looked {
+        let comparison = InterimComparison {
             name: "thp: madvise → always".to_owned(),
             nominal_p: 0.05,
             p: Some(0.5 / f64::from(blocks)),
             conclusion: Conclusion::Inconclusive,
             futile: false,
         };
-        let look = Look {
+        let analysis = InterimAnalysis {
             blocks,
             spent: None,
-            comparisons: vec![looked],
+            comparisons: vec![comparison],
             stop: false,
             because: "not every primary comparison is decided".to_owned(),
         };
-        made.bundle.keep_look(&look, "2027-01-01T00:00:00Z").unwrap();
+        made.bundle.keep_interim_analysis(&analysis, "2027-01-01T00:00:00Z").unwrap();
     }
     let seen = made.seen(true, (80, 24), PLAIN, None);
     assert!(seen.contains("left at most · ends by ") && !seen.contains("1.00e-1"), "{seen}");

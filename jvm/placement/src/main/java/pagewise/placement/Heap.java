@@ -24,7 +24,7 @@ public final class Heap {
     /** A property: {@code off} leaves the structures unread, as on a JVM that does not pass the checks. */
     public static final String STRUCTURES_PROPERTY = "pagewise.placement.structures";
 
-    private static final Collector COLLECTOR = look();
+    private static final Collector COLLECTOR = detect();
 
     private final Source source;
     private final String why;
@@ -48,7 +48,7 @@ public final class Heap {
         return new Heap(Source.STRUCTURES, "", range, regionSize, regions, young, old);
     }
 
-    /** Looks at the heap now. The first time also loads JNA and reads the tables, some tenths of a second. */
+    /** Reads the heap now. The first time also loads JNA and reads the tables, some tenths of a second. */
     public static Heap inspect() {
         Range nothing = new Range(0, 0);
         if (!COLLECTOR.placeable()) {
@@ -75,7 +75,7 @@ public final class Heap {
         return COLLECTOR;
     }
 
-    private static Collector look() {
+    private static Collector detect() {
         if (JvmFlags.on("UseG1GC")) {
             return Collector.G1;
         } else if (JvmFlags.on("UseParallelGC")) {

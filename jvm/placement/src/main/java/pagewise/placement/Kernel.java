@@ -14,11 +14,11 @@ import java.util.Map;
  */
 final class Kernel {
     /** Why no native call can be made here, with the remedy; null where they can. */
-    static final String missing = look();
+    static final String missing = probe();
 
     private Kernel() {}
 
-    private static String look() {
+    private static String probe() {
         if (!System.getProperty("os.name", "").equals("Linux")) {
             return "no native calls: this is " + System.getProperty("os.name") + ", and placement is for Linux";
         }

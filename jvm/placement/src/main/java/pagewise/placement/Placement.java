@@ -100,7 +100,7 @@ public final class Placement {
                 last = found;
             }
             if (last.kind() == Region.Kind.YOUNG || last.kind() == Region.Kind.FREE) {
-                // Free when the heap was looked at, so young by now.
+                // Free when the heap was read, so young by now.
                 young++;
                 return;
             }

@@ -1,7 +1,7 @@
 package pagewise.placement;
 
 /**
- * A piece of the heap as it was when it was looked at: a region of G1, a space of Parallel or Serial.
+ * A piece of the heap as it was when it was read: a region of G1, a space of Parallel or Serial.
  *
  * @param bottom its first address
  * @param top    the end of what is in use, from {@code bottom} on

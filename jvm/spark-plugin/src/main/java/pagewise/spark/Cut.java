@@ -54,7 +54,7 @@ record Cut(Range old, Range young, List<Range> next) {
             }
         }
         // A collection promotes no more than was young: at most all that young memory may grow to, and where there is no room for that, what
-        // it is now. Half of what is free is left to young memory, which may come down before the heap is looked at again.
+        // it is now. Half of what is free is left to young memory, which may come down before the heap is read again.
         long reach = window + largestYoung <= freeBytes / 2 ? window + largestYoung : Math.min(window + youngBytes, freeBytes / 2);
         long at = free.isEmpty() ? lowestYoung : free.get(0).bottom();
         List<Range> next = new ArrayList<>();

@@ -31,11 +31,11 @@ import pagewise.placement.Slab;
 final class Placer implements Runnable {
     private static final long MILLISECOND = 1_000_000L;
     private static final long CYCLE = 100 * MILLISECOND;
-    /** Between two looks at a heap where nothing moves: no collection, which is what makes old memory grow, and nothing to do. */
-    private static final long LOOK_EVERY = 1_000 * MILLISECOND;
+    /** Between two checks of a heap where nothing moves: no collection, which is what makes old memory grow, and nothing to do. */
+    private static final long CHECK_EVERY = 1_000 * MILLISECOND;
     private static final long REPAIR_EVERY = 1_000 * MILLISECOND;
     /** Where nothing was to be repaired. */
-    private static final long LOOK_AGAIN_AFTER = 5_000 * MILLISECOND;
+    private static final long CHECK_AGAIN_AFTER = 5_000 * MILLISECOND;
     /** After so many refusals in a row there is a pause. */
     private static final int REFUSALS = 20;
     private static final long PAUSE = 30_000 * MILLISECOND;
@@ -77,7 +77,7 @@ final class Placer implements Runnable {
     private int refused;
     private long repairAt;
     private long stateAt;
-    private long lookedAt;
+    private long checkedAt;
     private long collections;
     /** Whether the last cycle populated or collapsed, and may have more to do. */
     private boolean isBusy;
@@ -103,7 +103,7 @@ final class Placer implements Runnable {
                 long begun = System.nanoTime();
                 cycle(begun);
                 long left = CYCLE - (System.nanoTime() - begun);
-                Thread.sleep(Math.max(1, (ready && settings.enforce() ? left : LOOK_EVERY) / MILLISECOND));
+                Thread.sleep(Math.max(1, (ready && settings.enforce() ? left : CHECK_EVERY) / MILLISECOND));
             }
         } catch (InterruptedException end) {
             Thread.currentThread().interrupt();
@@ -200,7 +200,7 @@ final class Placer implements Runnable {
     }
 
     private void cycle(long now) {
-        if (ready && settings.enforce() && settings.policy() != Policy.NONE && isToLook(now)) {
+        if (ready && settings.enforce() && settings.policy() != Policy.NONE && isDue(now)) {
             Heap heap = Heap.inspect();
             if (heap.source() != Heap.Source.STRUCTURES) {
                 counts.trouble("the heap is not followed any more: " + heap.why());
@@ -236,17 +236,17 @@ final class Placer implements Runnable {
         }
     }
 
-    private boolean isToLook(long now) {
+    private boolean isDue(long now) {
         long count = 0;
         for (GarbageCollectorMXBean collector : COLLECTORS) {
             count += collector.getCollectionCount();
         }
-        if (!isBusy && count == collections && now - lookedAt < LOOK_EVERY) {
+        if (!isBusy && count == collections && now - checkedAt < CHECK_EVERY) {
             return false;
         }
         isBusy = false;
         collections = count;
-        lookedAt = now;
+        checkedAt = now;
         return true;
     }
 
@@ -340,7 +340,7 @@ final class Placer implements Runnable {
     private void repair(Heap heap, long now) {
         if (now >= repairAt && repairs.isEmpty()) {
             repairs.addAll(small(targets(heap)));
-            repairAt = now + (repairs.isEmpty() ? LOOK_AGAIN_AFTER : REPAIR_EVERY);
+            repairAt = now + (repairs.isEmpty() ? CHECK_AGAIN_AFTER : REPAIR_EVERY);
         }
         long budget = Math.max(1, settings.collapsesPerSecond() * CYCLE / (1_000 * MILLISECOND));
         for (long done = 0; done < budget && settings.collapsesPerSecond() > 0 && !repairs.isEmpty() && !stopped; done++) {
