@@ -233,7 +233,7 @@ never\t''"
 complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen_subcommand_from status" -l root -d 'Read another host\'s captured tree instead of this machine' -r -F
 complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen_subcommand_from status" -l state-dir -d 'Where the change journal is kept [default: $PAGEWISE_STATE_DIR, or /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
 complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen_subcommand_from status" -l cache-dir -d 'Where generated data and jars are kept [default: $PAGEWISE_CACHE_DIR, or /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen_subcommand_from status" -l watch -d 'Fill the screen and follow the trial until q is pressed; looks once a second'
+complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen_subcommand_from status" -l watch -d 'Fill the screen and follow the trial until q is pressed; reads the trial once a second'
 complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen_subcommand_from status" -l json -d 'Write the result as JSON to stdout'
 complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen_subcommand_from status" -s v -l verbose -d 'Say more on stderr (-vv: even more)'
 complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen_subcommand_from status" -s h -l help -d 'Print help'
@@ -269,7 +269,7 @@ complete -c pagewise -n "__fish_pagewise_using_subcommand record" -l for -d 'How
 complete -c pagewise -n "__fish_pagewise_using_subcommand record" -l cgroup -d 'Record the memory files of this control group, too; may be given several times' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand record" -l size-cap -d 'Remove the oldest samples when the file gets larger than this, such as 100M' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand record" -l stacks -d 'Also where CPUs are: stacks of the kernel and of programs, HZ times a second and CPU, 1 to 1000 [19 if none is given]' -r
-complete -c pagewise -n "__fish_pagewise_using_subcommand record" -l processes -d 'How often all processes are looked at, to keep those that use most CPU time and memory; 0 for never [default: 30s]' -r
+complete -c pagewise -n "__fish_pagewise_using_subcommand record" -l processes -d 'How often all processes are read, to keep those that use most CPU time and memory; 0 for never [default: 30s]' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand record" -l color -d 'Use colour: auto, always or never (NO_COLOR is respected)' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -298,7 +298,7 @@ complete -c pagewise -n "__fish_pagewise_using_subcommand diagnose" -l setting -
 complete -c pagewise -n "__fish_pagewise_using_subcommand diagnose" -l about -d 'Something about the host or the files: kernel=, date=2012-06-18, utc_offset=+02:00, interval=5s, vmstat_unit=M, …' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand diagnose" -l from -d 'From this long after the beginning, such as 90s, or from an instant such as 2026-11-21T17:30:00Z' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand diagnose" -l until -d 'Until then' -r
-complete -c pagewise -n "__fish_pagewise_using_subcommand diagnose" -l for -d 'How long to look, such as 30s or 5m [default: 30s, or as long as COMMAND runs]' -r
+complete -c pagewise -n "__fish_pagewise_using_subcommand diagnose" -l for -d 'How long to record, such as 30s or 5m [default: 30s, or as long as COMMAND runs]' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand diagnose" -l explain -d 'Say what one rule made of the evidence instead: what held, what did not and what was missing; a part of its id is enough' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand diagnose" -l fail-on -d 'Exit 1 when a finding is at least this severe' -r -f -a "low\t''
 medium\t''
@@ -352,7 +352,7 @@ complete -c pagewise -n "__fish_pagewise_using_subcommand watch" -l json -d 'Wri
 complete -c pagewise -n "__fish_pagewise_using_subcommand watch" -s v -l verbose -d 'Say more on stderr (-vv: even more)'
 complete -c pagewise -n "__fish_pagewise_using_subcommand watch" -s h -l help -d 'Print help'
 complete -c pagewise -n "__fish_pagewise_using_subcommand top" -l hz -d 'Samples a second, 0.01 to 20' -r
-complete -c pagewise -n "__fish_pagewise_using_subcommand top" -l stacks -d 'How often a second and CPU it is looked which function runs, 1 to 1000; 0: not at all' -r
+complete -c pagewise -n "__fish_pagewise_using_subcommand top" -l stacks -d 'How often a second and CPU the function that runs is sampled, 1 to 1000; 0: not at all' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand top" -l color -d 'Use colour: auto, always or never (NO_COLOR is respected)' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -552,7 +552,7 @@ complete -c pagewise -n "__fish_pagewise_using_subcommand hugepages" -l root -d 
 complete -c pagewise -n "__fish_pagewise_using_subcommand hugepages" -l state-dir -d 'Where the change journal is kept [default: $PAGEWISE_STATE_DIR, or /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
 complete -c pagewise -n "__fish_pagewise_using_subcommand hugepages" -l cache-dir -d 'Where generated data and jars are kept [default: $PAGEWISE_CACHE_DIR, or /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
 complete -c pagewise -n "__fish_pagewise_using_subcommand hugepages" -l dry-run -d 'Say what would be done, and how much of what is huge already is zero, and do nothing'
-complete -c pagewise -n "__fish_pagewise_using_subcommand hugepages" -l watch -d 'Go on: look again every five seconds, until the process ends or Ctrl-C'
+complete -c pagewise -n "__fish_pagewise_using_subcommand hugepages" -l watch -d 'Go on: do it again every five seconds, until the process ends or Ctrl-C'
 complete -c pagewise -n "__fish_pagewise_using_subcommand hugepages" -l split -d 'The opposite: split what lies on huge pages into small ones (debugfs, kernel 5.11 or newer)'
 complete -c pagewise -n "__fish_pagewise_using_subcommand hugepages" -l json -d 'Write the result as JSON to stdout'
 complete -c pagewise -n "__fish_pagewise_using_subcommand hugepages" -s v -l verbose -d 'Say more on stderr (-vv: even more)'
