@@ -101,7 +101,7 @@ pub enum ExportError {
     /// No series has such a name.
     #[error("no series of the recording fits {0}; `pagewise export FILE --to csv` without --series shows their names")]
     NoSeries(String),
-    /// Nobody looked where CPUs were.
+    /// No stacks were recorded.
     #[error("{} has no stacks, and this format holds nothing else; record with --stacks 19, or export to csv", .0.display())]
     NoStacks(PathBuf),
     /// The file system refuses.

@@ -696,7 +696,7 @@ mod tests {
                 "there is no level 'lo'",
             ),
             (HEAD, "[stopping]\ninterim_analyses = [4, 10]\n", "analyses once, at the end"),
-            (HEAD, "[stopping]\nrule = 'pocock'\nlooks = [4, 9]\n", "must rise"),
+            (HEAD, "[stopping]\nrule = 'pocock'\ninterim_analyses = [4, 9]\n", "must rise"),
             (HEAD, "[stopping]\nrule = 'pocock'\nshortest_at = 9\n", "is of rule = \"open-ended\""),
             (HEAD, "[stopping]\nrule = 'open-ended'\nlooks = [4, 10]\n", "after every block"),
             (HEAD, "[stopping]\nrule = 'open-ended'\nfutility = true\n", "plans none"),
