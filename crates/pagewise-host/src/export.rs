@@ -29,7 +29,7 @@ pub struct Format {
     pub about: &'static str,
     /// What it holds of a recording.
     pub holds: Holds,
-    make: Make,
+    make: Exporter,
 }
 
 /// What a format holds of a recording.
@@ -45,23 +45,23 @@ pub enum Holds {
 
 /// How it is made.
 #[derive(Clone, Copy, Debug)]
-enum Make {
+enum Exporter {
     /// One file.
-    File(fn(&Chosen<'_>) -> Result<Vec<u8>, ExportError>),
+    File(fn(&ExportSelection<'_>) -> Result<Vec<u8>, ExportError>),
     /// A folder of files, each handed over with its name as soon as it is made: not all of them need to be in memory.
-    Folder(fn(&Chosen<'_>, Keep<'_>) -> Result<(), ExportError>),
+    Folder(fn(&ExportSelection<'_>, Keep<'_>) -> Result<(), ExportError>),
 }
 
 type Keep<'a> = &'a mut dyn FnMut(&str, &[u8]) -> Result<(), ExportError>;
 
 /// What is exported.
-struct Chosen<'a> {
+struct ExportSelection<'a> {
     path: &'a Path,
     recording: &'a Recording,
     selection: &'a Selection,
 }
 
-impl Chosen<'_> {
+impl ExportSelection<'_> {
     fn stacks(&self) -> Result<Profile, ExportError> {
         self.recording.profile()?.ok_or_else(|| ExportError::NoStacks(self.path.to_owned()))
     }
@@ -127,7 +127,7 @@ pub enum ExportError {
 
 impl ExportError {
     /// Bytes could not be made, in memory: named by where the recording lies.
-    fn making(chosen: &Chosen<'_>) -> impl Fn(io::Error) -> ExportError {
+    fn making(chosen: &ExportSelection<'_>) -> impl Fn(io::Error) -> ExportError {
         let path = chosen.path.to_owned();
         move |source| ExportError::Made { path: path.clone(), source }
     }
@@ -146,13 +146,13 @@ pub fn export(
     out: &mut dyn Write,
 ) -> Result<Vec<PathBuf>, ExportError> {
     let recording = Recording::open(path)?;
-    let chosen = Chosen { path, recording: &recording, selection };
+    let chosen = ExportSelection { path, recording: &recording, selection };
     if !chosen.has_series(format.holds)? {
         return Err(ExportError::NoSeries(selection.series.join(", ")));
     }
     let make = match format.make {
-        Make::File(make) => make,
-        Make::Folder(make) => {
+        Exporter::File(make) => make,
+        Exporter::Folder(make) => {
             let named = Path::new(path.file_name().unwrap_or_default()).with_extension(format.word);
             return folder(&chosen, make, to.unwrap_or(&named));
         }
@@ -172,8 +172,8 @@ pub fn export(
 }
 
 fn folder(
-    chosen: &Chosen<'_>,
-    make: fn(&Chosen<'_>, Keep<'_>) -> Result<(), ExportError>,
+    chosen: &ExportSelection<'_>,
+    make: fn(&ExportSelection<'_>, Keep<'_>) -> Result<(), ExportError>,
     folder: &Path,
 ) -> Result<Vec<PathBuf>, ExportError> {
     std::fs::create_dir_all(folder).map_err(|source| match source.kind() {

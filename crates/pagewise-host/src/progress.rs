@@ -8,8 +8,8 @@ pub trait Progress {
 
 /// Nobody is told.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Untold;
+pub struct NoProgress;
 
-impl Progress for Untold {
+impl Progress for NoProgress {
     fn stage(&self, _: &str, _: Option<f64>) {}
 }

@@ -7,8 +7,8 @@ use pagewise_core::recording::segment::{self, TICKS};
 use pagewise_core::recording::stack::KERNEL;
 use pagewise_core::recording::tick::SourceRow;
 use pagewise_core::recording::{
-    Block, Durations, Frame, Gap, GapReason, Grown, Mark, ProcessRow, Profile, Recorded, SamplingEvent, Series,
-    Setting, SourceBlock, StackId, StackSample, StallKind, StallRow, Used, Walk,
+    Block, Durations, Frame, Gap, GapReason, Mark, ProcessRow, ProcessUsage, Profile, Recorded, SamplingEvent, Series,
+    Setting, SourceBlock, StackId, StackSample, StallKind, StallRow, UsageGrowth, Walk,
 };
 use std::convert::Infallible;
 
@@ -460,13 +460,13 @@ impl Recorded for MadeUpDay {
     fn walks(&self) -> Result<Option<Vec<Walk>>, Infallible> {
         const BEAT: u64 = 30;
         let row = |pid: u32, comm: &[u8], tick: u64, resident: u64, major_faults: u64| {
-            let used = |seconds: u64| Used {
+            let used = |seconds: u64| ProcessUsage {
                 user: seconds * SECOND / 2,
                 system: seconds * SECOND / 8,
                 minor_faults: seconds * 100,
                 major_faults: seconds * major_faults,
             };
-            let grown = Grown { used: used(BEAT), resident: 1 << 20 };
+            let grown = UsageGrowth { used: used(BEAT), resident: 1 << 20 };
             ProcessRow {
                 pid,
                 started: START - 40 * SECOND,

@@ -6,8 +6,8 @@ use pagewise_core::recording::note::Setting;
 use pagewise_core::recording::segment::{Column, Segment, TICKS};
 use pagewise_core::recording::stack::KERNEL;
 use pagewise_core::recording::{
-    Block, Durations, Frame, Gap, GapReason, Grown, Kind, Mark, ProcessRow, Profile, RawUnit, Recorded, SamplingEvent,
-    Series, SourceBlock, StackSample, Stacks, StallKind, StallRow, Used, Walk,
+    Block, Durations, Frame, Gap, GapReason, Kind, Mark, ProcessRow, ProcessUsage, Profile, RawUnit, Recorded,
+    SamplingEvent, Series, SourceBlock, StackSample, Stacks, StallKind, StallRow, UsageGrowth, Walk,
 };
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -453,14 +453,14 @@ impl RecordingBuilder {
             instants.map(|at| Walk { from: at, to: at + 2_000_000, processes: 100, rows: Vec::new() }).collect()
         });
         for (beat, walk) in walks.iter_mut().enumerate() {
-            let used = |seconds: u64| Used {
+            let used = |seconds: u64| ProcessUsage {
                 system: (each_second.system * seconds as f64 * 1e9) as u64,
                 major_faults: each_second.major_faults * seconds,
                 minor_faults: each_second.minor_faults * seconds,
-                ..Used::default()
+                ..ProcessUsage::default()
             };
             let seconds = beat as u64 * BEAT;
-            let grown = Grown { used: used(BEAT), resident: (each_second.bytes * BEAT) as i64 };
+            let grown = UsageGrowth { used: used(BEAT), resident: (each_second.bytes * BEAT) as i64 };
             walk.rows.push(ProcessRow {
                 pid,
                 started: START - 60_000_000_000,

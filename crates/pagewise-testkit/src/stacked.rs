@@ -5,7 +5,7 @@ use crate::scripted::Chance;
 use pagewise_core::experiment::order::Order;
 use pagewise_core::experiment::plan::Plan;
 use pagewise_core::experiment::point::{Outcome, Point};
-use pagewise_core::experiment::stacks::{Kept, Seen, counted};
+use pagewise_core::experiment::stacks::{Kept, RunStacks, counted};
 use pagewise_core::recording::{Profile, SamplingEvent, StackSample};
 
 /// A stack, and how much of a run's CPU time is spent in it.
@@ -91,7 +91,7 @@ pub fn kept(plan: &Plan, order: &Order, points: &[Point], cpus: &Cpus, seed: u64
         let is_b = point.planned.cell.split('·').any(|level| level == judged.b);
         let seconds = point.measures.get("wall").copied().unwrap_or(10.0);
         let profile = profile(cpus, is_b, seconds, &mut chance);
-        kept.add(point, Seen { profile: &profile, stretch: None, seconds, recorder: Some(0.012) });
+        kept.add(point, RunStacks { profile: &profile, stretch: None, seconds, recorder: Some(0.012) });
     }
     kept
 }

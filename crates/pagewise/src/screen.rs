@@ -3,7 +3,7 @@
 mod keys;
 mod pen;
 
-pub(crate) use keys::Woken;
+pub(crate) use keys::WakeReason;
 pub(crate) use pen::Pen;
 
 use keys::Keys;
@@ -48,7 +48,7 @@ impl Screen {
     ///
     /// # Errors
     /// When the terminal cannot be read.
-    pub(crate) fn wait(&mut self, interrupt: &Interrupt, at_most: Duration) -> io::Result<Woken> {
+    pub(crate) fn wait(&mut self, interrupt: &Interrupt, at_most: Duration) -> io::Result<WakeReason> {
         self.keys.wait(interrupt, at_most)
     }
 

@@ -24,7 +24,7 @@ use pagewise_host::workload;
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use told::Told;
+use told::TerminalProgress;
 
 /// What the user typed: a message about going on names that verb, and no option of another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,7 +81,7 @@ pub(crate) struct Session {
     /// Options that going on with a trial needs as well.
     options: Options,
     interrupt: Interrupt,
-    told: Told,
+    told: TerminalProgress,
 }
 
 /// Options that were typed and that the next command on the same bundle needs as well.
@@ -99,7 +99,7 @@ impl Session {
             .map_err(|error| Failure::NotPossible(anyhow!("cannot take over Ctrl-C: {error}")))?;
         let places = Places { state: settings.state_dir, cache: settings.cache_dir };
         let options = Options::typed(global, typed);
-        let told = Told::new(verb.resume(), options.words());
+        let told = TerminalProgress::new(verb.resume(), options.words());
         let named = typed.clone().or(&settings.places);
         Ok(Session { verb, places, named, data: None, wait: Wait::No, options, interrupt, told })
     }

@@ -58,7 +58,7 @@ pub enum Line {
     /// Nothing of this change set is ours any more.
     Closed {
         /// Why.
-        how: Closing,
+        how: CloseReason,
     },
 }
 
@@ -200,7 +200,7 @@ pub struct CoupledOutcome {
 /// Why a change set is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Closing {
+pub enum CloseReason {
     /// Every setting was restored, or left because it is someone else's now.
     Undone,
     /// The host has booted since: its values went with the boot.

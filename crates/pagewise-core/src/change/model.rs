@@ -4,7 +4,7 @@ use super::apply::ApplyError;
 use super::line::{BEFORE as SCHEMA_BEFORE, Begin, Lease, Line, Outcome, Owner, SCHEMA, Value, Write};
 use super::note::{Note, Notes};
 use super::often::write_again;
-use super::replay::{ChangeSet, Due, Now, Why, replay};
+use super::replay::{ChangeSet, HostNow, UndoDue, UndoReason, replay};
 use super::{Machine, Phase, apply, undo};
 use crate::tunable::{Tunable, find};
 use proptest::prelude::*;
@@ -159,10 +159,10 @@ impl Model {
         if set.has_notes() {
             set.take_notes(self.notes.as_ref().map(|(_, bytes)| bytes.as_slice()));
         }
-        match set.due(&Now { boot_id: "boot", owner_lives: false, boottime_ms: 0 }) {
-            Due::Nothing => None,
-            Due::Undo(_) => Some(undo::undo(&mut set, self)),
-            Due::CloseOtherBoot => panic!("same boot"),
+        match set.due(&HostNow { boot_id: "boot", owner_lives: false, boottime_ms: 0 }) {
+            UndoDue::Nothing => None,
+            UndoDue::Undo(_) => Some(undo::undo(&mut set, self)),
+            UndoDue::CloseOtherBoot => panic!("same boot"),
         }
     }
 
@@ -397,19 +397,19 @@ fn what_is_due_follows_boot_lease_and_progress() {
     let mut host = Model::new(&BEFORE);
     host.apply(&POLICY).expect("nothing stands in the way");
     let mut set = replay(&host.journal).expect("whole").set.expect("begun");
-    let now = |boot_id, owner_lives, boottime_ms| Now { boot_id, owner_lives, boottime_ms };
-    assert_eq!(set.due(&now("boot", true, 0)), Due::Nothing);
-    assert_eq!(set.due(&now("boot", false, 0)), Due::Undo(Why::OwnerDied));
-    assert_eq!(set.due(&now("later", true, 0)), Due::CloseOtherBoot);
+    let now = |boot_id, owner_lives, boottime_ms| HostNow { boot_id, owner_lives, boottime_ms };
+    assert_eq!(set.due(&now("boot", true, 0)), UndoDue::Nothing);
+    assert_eq!(set.due(&now("boot", false, 0)), UndoDue::Undo(UndoReason::OwnerDied));
+    assert_eq!(set.due(&now("later", true, 0)), UndoDue::CloseOtherBoot);
     set.begin.lease = Lease::None;
-    assert_eq!(set.due(&now("boot", false, 0)), Due::Nothing);
+    assert_eq!(set.due(&now("boot", false, 0)), UndoDue::Nothing);
     set.begin.lease = Lease::Deadline { at: String::new(), boottime_ms: 100 };
-    assert_eq!(set.due(&now("boot", false, 99)), Due::Nothing);
-    assert_eq!(set.due(&now("boot", false, 100)), Due::Undo(Why::NotConfirmed));
+    assert_eq!(set.due(&now("boot", false, 99)), UndoDue::Nothing);
+    assert_eq!(set.due(&now("boot", false, 100)), UndoDue::Undo(UndoReason::NotConfirmed));
     set.push(&Line::Confirmed).expect("may be confirmed");
-    assert_eq!(set.due(&now("boot", false, 100)), Due::Nothing);
+    assert_eq!(set.due(&now("boot", false, 100)), UndoDue::Nothing);
     set.applied = false;
-    assert_eq!(set.due(&now("boot", true, 0)), Due::Undo(Why::HalfApplied));
+    assert_eq!(set.due(&now("boot", true, 0)), UndoDue::Undo(UndoReason::HalfApplied));
 }
 
 #[test]

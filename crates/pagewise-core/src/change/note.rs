@@ -37,7 +37,7 @@ pub enum Progress {
 
 /// What the notes say of a setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Last {
+pub enum LastNote {
     /// Nothing was noted yet: it stands as the journal says.
     None,
     /// The last note.
@@ -92,16 +92,16 @@ impl Notes {
 
     /// What the bytes of their file say of a setting.
     #[must_use]
-    pub fn last(bytes: &[u8], write: usize) -> Last {
+    pub fn last(bytes: &[u8], write: usize) -> LastNote {
         let slot = |turn| bytes.get(slot_of(write, turn)..slot_of(write, turn) + SLOT);
-        let (Some(even), Some(odd)) = (slot(0), slot(1)) else { return Last::Lost };
+        let (Some(even), Some(odd)) = (slot(0), slot(1)) else { return LastNote::Lost };
         let whole = [even, odd].into_iter().filter_map(read).max_by_key(|(made, _)| *made);
         let untouched = |slot: &[u8]| slot.iter().all(|byte| *byte == 0);
         match whole {
-            Some((_, progress)) => Last::Progress(progress),
+            Some((_, progress)) => LastNote::Progress(progress),
             // The first note goes to the odd slot. Cut short, it was followed by no write.
-            None if untouched(even) => Last::None,
-            None => Last::Lost,
+            None if untouched(even) => LastNote::None,
+            None => LastNote::Lost,
         }
     }
 }
@@ -150,23 +150,23 @@ mod tests {
                 for step in &steps[..torn] {
                     put(&mut bytes, &mut notes, step, SLOT);
                 }
-                let before = torn.checked_sub(1).map_or(Last::None, |last| Last::Progress(steps[last].clone()));
+                let before = torn.checked_sub(1).map_or(LastNote::None, |last| LastNote::Progress(steps[last].clone()));
                 put(&mut bytes, &mut notes, &steps[torn], torn_after);
                 let last = Notes::last(&bytes, 1);
                 assert!(
-                    last == before || last == Last::Progress(steps[torn].clone()),
+                    last == before || last == LastNote::Progress(steps[torn].clone()),
                     "{torn} after {torn_after}: {last:?}"
                 );
-                assert_eq!(Notes::last(&bytes, 0), Last::None, "another setting's");
+                assert_eq!(Notes::last(&bytes, 0), LastNote::None, "another setting's");
             }
         }
     }
 
     #[test]
     fn notes_that_are_not_there_or_are_none_are_lost() {
-        assert_eq!(Notes::last(&[], 0), Last::Lost);
-        assert_eq!(Notes::last(&[b'x'; 2 * SLOT], 0), Last::Lost);
-        assert_eq!(Notes::last(&[0; 2 * SLOT], 0), Last::None);
+        assert_eq!(Notes::last(&[], 0), LastNote::Lost);
+        assert_eq!(Notes::last(&[b'x'; 2 * SLOT], 0), LastNote::Lost);
+        assert_eq!(Notes::last(&[0; 2 * SLOT], 0), LastNote::None);
     }
 
     #[test]
@@ -176,7 +176,7 @@ mod tests {
         let long = Note { write: 1, progress: written(&"9".repeat(SLOT)) };
         assert!(notes.next(&long).unwrap_err().to_string().contains("cannot be written often"));
         put(&mut bytes, &mut notes, &written("6"), SLOT);
-        assert_eq!(Notes::last(&bytes, 1), Last::Progress(written("6")));
+        assert_eq!(Notes::last(&bytes, 1), LastNote::Progress(written("6")));
     }
 
     proptest! {

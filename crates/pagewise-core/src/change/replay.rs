@@ -1,7 +1,7 @@
 //! From the text of a journal to what was done so far, and what is due.
 
-use super::line::{BEFORE, Begin, Closing, CoupledReading, Lease, Line, Outcome, SCHEMA, Value, Write};
-use super::note::{Last, Note, Notes, Progress};
+use super::line::{BEFORE, Begin, CloseReason, CoupledReading, Lease, Line, Outcome, SCHEMA, Value, Write};
+use super::note::{LastNote, Note, Notes, Progress};
 use crate::tunable::Tunable;
 
 /// A change set as its journal tells it.
@@ -16,7 +16,7 @@ pub struct ChangeSet {
     /// Confirmed before its deadline.
     pub confirmed: bool,
     /// Over, and why.
-    pub closed: Option<Closing>,
+    pub closed: Option<CloseReason>,
 }
 
 /// How far one setting got.
@@ -102,7 +102,7 @@ pub fn replay(text: &[u8]) -> Result<Replayed, Damage> {
 
 /// What [`ChangeSet::due`] must know of the host.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Now<'a> {
+pub struct HostNow<'a> {
     /// This boot.
     pub boot_id: &'a str,
     /// Whether the process in [`Begin::owner`] still lives.
@@ -114,18 +114,18 @@ pub struct Now<'a> {
 /// What has to be done about a change set before anything else is written. Only the holder of the host lock may ask:
 /// without it a change that is being applied at this moment looks like one whose process died.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Due {
+pub enum UndoDue {
     /// Nothing: closed, or in force.
     Nothing,
     /// Close it; another boot's values are never replayed. Files it made are removed.
     CloseOtherBoot,
     /// Undo it.
-    Undo(Why),
+    Undo(UndoReason),
 }
 
 /// Why a change set must be undone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Why {
+pub enum UndoReason {
     /// Its process ended before everything was written.
     HalfApplied,
     /// Its undo did not come to an end.
@@ -136,15 +136,15 @@ pub enum Why {
     NotConfirmed,
 }
 
-impl Why {
+impl UndoReason {
     /// For people, after "because".
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
-            Why::HalfApplied => "it was interrupted before all of it was written",
-            Why::HalfUndone => "its undo was interrupted or failed",
-            Why::OwnerDied => "the run that made it ended without undoing it",
-            Why::NotConfirmed => "it was not confirmed in time",
+            UndoReason::HalfApplied => "it was interrupted before all of it was written",
+            UndoReason::HalfUndone => "its undo was interrupted or failed",
+            UndoReason::OwnerDied => "the run that made it ended without undoing it",
+            UndoReason::NotConfirmed => "it was not confirmed in time",
         }
     }
 }
@@ -221,10 +221,10 @@ impl ChangeSet {
     /// ours, like any that was written and not read back. A setting whose undo has begun goes by the journal alone.
     pub fn take_notes(&mut self, notes: Option<&[u8]>) {
         for (write, stage) in self.begin.writes.iter().zip(&mut self.stages).enumerate().filter_map(often_in_force) {
-            match notes.map_or(Last::Lost, |notes| Notes::last(notes, write)) {
-                Last::None => {}
-                Last::Progress(progress) => *stage = Stage::of(&progress),
-                Last::Lost => *stage = Stage::Writing,
+            match notes.map_or(LastNote::Lost, |notes| Notes::last(notes, write)) {
+                LastNote::None => {}
+                LastNote::Progress(progress) => *stage = Stage::of(&progress),
+                LastNote::Lost => *stage = Stage::Writing,
             }
         }
     }
@@ -241,27 +241,27 @@ impl ChangeSet {
         self.stages.iter().any(|s| matches!(s, Stage::Restoring { .. } | Stage::Done(_)))
     }
 
-    /// What has to be done about it. See [`Due`] for who may ask.
+    /// What has to be done about it. See [`UndoDue`] for who may ask.
     #[must_use]
-    pub fn due(&self, now: &Now<'_>) -> Due {
+    pub fn due(&self, now: &HostNow<'_>) -> UndoDue {
         if self.closed.is_some() {
-            return Due::Nothing;
+            return UndoDue::Nothing;
         }
         if self.begin.boot_id != now.boot_id {
-            return Due::CloseOtherBoot;
+            return UndoDue::CloseOtherBoot;
         }
         if self.is_undoing() {
-            return Due::Undo(Why::HalfUndone);
+            return UndoDue::Undo(UndoReason::HalfUndone);
         }
         if !self.applied {
-            return Due::Undo(Why::HalfApplied);
+            return UndoDue::Undo(UndoReason::HalfApplied);
         }
         match &self.begin.lease {
-            Lease::Owner if !now.owner_lives => Due::Undo(Why::OwnerDied),
+            Lease::Owner if !now.owner_lives => UndoDue::Undo(UndoReason::OwnerDied),
             Lease::Deadline { boottime_ms, .. } if !self.confirmed && now.boottime_ms >= *boottime_ms => {
-                Due::Undo(Why::NotConfirmed)
+                UndoDue::Undo(UndoReason::NotConfirmed)
             }
-            Lease::None | Lease::Owner | Lease::Deadline { .. } => Due::Nothing,
+            Lease::None | Lease::Owner | Lease::Deadline { .. } => UndoDue::Nothing,
         }
     }
 

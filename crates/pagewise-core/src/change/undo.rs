@@ -3,7 +3,7 @@
 //! The rule for one value: as before → nothing to do; as we left it → restore; anything else → foreign, leave it and
 //! say so. Where we may have written without having read back, the value counts as ours.
 
-use super::line::{Closing, CoupledOutcome, Line, Outcome, Value, Write};
+use super::line::{CloseReason, CoupledOutcome, Line, Outcome, Value, Write};
 use super::replay::{ChangeSet, Stage};
 use super::{Machine, Phase};
 use crate::tunable::Tunable;
@@ -93,7 +93,7 @@ pub fn undo<M: Machine>(set: &mut ChangeSet, machine: &mut M) -> Undone<M::Error
     }
     let all_done = set.stages.iter().all(|stage| matches!(stage, Stage::Done(_)));
     if all_done && undone.trouble.is_none() {
-        note(set, machine, &Line::Closed { how: Closing::Undone }, &mut undone.trouble);
+        note(set, machine, &Line::Closed { how: CloseReason::Undone }, &mut undone.trouble);
     }
     undone.closed = set.closed.is_some() && undone.trouble.is_none();
     if undone.closed {
@@ -159,12 +159,12 @@ fn undo_one<M: Machine>(
 }
 
 /// What a coupled tunable must be after its setting is undone.
-struct Wanted {
+struct CoupledTarget {
     value: Value,
     foreign: bool,
 }
 
-fn want_coupled<M: Machine>(coupled: &[Value], stage: &Stage, machine: &mut M) -> Result<Vec<Wanted>, String> {
+fn want_coupled<M: Machine>(coupled: &[Value], stage: &Stage, machine: &mut M) -> Result<Vec<CoupledTarget>, String> {
     let mut wanted = Vec::new();
     for before in coupled {
         let now = match machine.read(&before.tunable) {
@@ -173,15 +173,15 @@ fn want_coupled<M: Machine>(coupled: &[Value], stage: &Stage, machine: &mut M) -
             Err(error) => return Err(chain(&error)),
         };
         let (value, foreign) = decide_coupled(before, stage, &now);
-        wanted.push(Wanted { value: Value { tunable: before.tunable.clone(), value }, foreign });
+        wanted.push(CoupledTarget { value: Value { tunable: before.tunable.clone(), value }, foreign });
     }
     Ok(wanted)
 }
 
 /// Brings a coupled tunable to what it must be. `None`: it was as before and is.
-fn settle_coupled<M: Machine>(machine: &mut M, wanted: Wanted) -> Option<CoupledOutcome> {
+fn settle_coupled<M: Machine>(machine: &mut M, wanted: CoupledTarget) -> Option<CoupledOutcome> {
     let is_there = machine.read(&wanted.value.tunable).is_ok_and(|now| wanted.value.is(&now));
-    let Wanted { value: Value { tunable, value }, foreign } = wanted;
+    let CoupledTarget { value: Value { tunable, value }, foreign } = wanted;
     let restored = if is_there { None } else { Some(restore(machine, &tunable, &value)) };
     let outcome = match restored {
         Some(failed @ Outcome::Failed { .. }) => failed,

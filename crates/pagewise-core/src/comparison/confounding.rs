@@ -57,22 +57,24 @@ pub(super) fn columns<'t>(table: &'t Table, question: &Question, contrast: &Cont
 
 /// What a set of runs says about b relative to a.
 #[derive(Clone, Copy)]
-struct Said {
+struct SubsetEffect {
     estimate: f64,
     interval: (f64, f64),
     word: Conclusion,
 }
 
-impl Said {
-    fn of(rule: &Rule, estimate: f64, interval: (f64, f64), equivalence: Option<(f64, f64)>) -> Said {
+impl SubsetEffect {
+    fn of(rule: &Rule, estimate: f64, interval: (f64, f64), equivalence: Option<(f64, f64)>) -> SubsetEffect {
         // Values without logarithms have no margin: nothing is equivalent there.
         let equivalence = equivalence.unwrap_or((f64::NEG_INFINITY, f64::INFINITY));
         let word = rule.by_effect(LogIntervals { difference: interval, equivalence }).word;
-        Said { estimate, interval, word }
+        SubsetEffect { estimate, interval, word }
     }
 
-    fn contradicts(&self, other: &Said) -> bool {
-        let outside = |one: &Said, other: &Said| one.estimate < other.interval.0 || one.estimate > other.interval.1;
+    fn contradicts(&self, other: &SubsetEffect) -> bool {
+        let outside = |one: &SubsetEffect, other: &SubsetEffect| {
+            one.estimate < other.interval.0 || one.estimate > other.interval.1
+        };
         let turns = self.estimate * other.estimate < 0.0;
         self.word != other.word || (turns && (outside(self, other) || outside(other, self)))
     }
@@ -95,7 +97,7 @@ struct Pooled {
     is_log: bool,
     a: Vec<f64>,
     b: Vec<f64>,
-    said: Said,
+    said: SubsetEffect,
 }
 
 impl Pooled {
@@ -103,11 +105,11 @@ impl Pooled {
         if let Some(ratio) = &comparison.in_r().log_ratio {
             let logs = |side: &Side| side.values.iter().map(|value| libm::log(*value)).collect();
             let equivalence = Some((ratio.equivalence_low, ratio.equivalence_high));
-            let said = Said::of(rule, ratio.estimate, (ratio.low, ratio.high), equivalence);
+            let said = SubsetEffect::of(rule, ratio.estimate, (ratio.low, ratio.high), equivalence);
             return Some(Pooled { is_log: true, a: logs(&cell.a), b: logs(&cell.b), said });
         }
         let (welch, a, b) = (comparison.in_r().welch.as_ref()?, comparison.a_values.mean?, comparison.b_values.mean?);
-        let said = Said::of(rule, b - a, (-welch.ci_high, -welch.ci_low), None);
+        let said = SubsetEffect::of(rule, b - a, (-welch.ci_high, -welch.ci_low), None);
         Some(Pooled { is_log: false, a: cell.a.values.clone(), b: cell.b.values.clone(), said })
     }
 
@@ -117,7 +119,7 @@ impl Pooled {
         rule: &Rule,
         cell: &Cell,
         stratum_of: impl Fn(usize) -> Option<usize>,
-    ) -> Option<(Stratified, Said)> {
+    ) -> Option<(Stratified, SubsetEffect)> {
         let mut strata: BTreeMap<usize, Stratum> = BTreeMap::new();
         for (row, value) in cell.a.good.iter().zip(&self.a) {
             stratum_of(*row).into_iter().for_each(|stratum| strata.entry(stratum).or_default().0.push(*value));
@@ -128,7 +130,7 @@ impl Pooled {
         let strata: Vec<Stratum> = strata.into_values().collect();
         let found = stratified::difference(&strata).filter(|found| found.balance_p <= UNBALANCED)?;
         let equivalence = self.is_log.then(|| found.interval(2.0 * rule.alpha));
-        Some((found, Said::of(rule, found.difference, found.interval(rule.alpha), equivalence)))
+        Some((found, SubsetEffect::of(rule, found.difference, found.interval(rule.alpha), equivalence)))
     }
 }
 
@@ -151,13 +153,13 @@ fn unbalanced(
 ) -> Option<Warning> {
     let rule = &question.rule;
     let columns = columns(table, question, cell.contrast);
-    let mut found: Vec<(&Column, Said)> = Vec::new();
+    let mut found: Vec<(&Column, SubsetEffect)> = Vec::new();
     for column in &columns {
         let within = pooled.within(rule, cell, |row| Some(column.code(row)));
         let contradicting = within.map(|(_, said)| said).filter(|said| said.contradicts(&pooled.said));
         found.extend(contradicting.map(|said| (column, said)));
     }
-    let pushed = |said: &Said| (said.estimate - pooled.said.estimate).abs();
+    let pushed = |said: &SubsetEffect| (said.estimate - pooled.said.estimate).abs();
     found.sort_by(|one, other| pushed(&other.1).total_cmp(&pushed(&one.1)));
     let ((column, within), others) = found.split_first()?;
     let mut by: Vec<String> = question.by_of(cell.contrast).into_iter().map(escaped).collect();
@@ -182,7 +184,7 @@ fn escaped(name: &str) -> String {
     name.replace(',', "\\,")
 }
 
-fn same_of_others(others: &[(&Column, Said)]) -> String {
+fn same_of_others(others: &[(&Column, SubsetEffect)]) -> String {
     let names: Vec<String> = others.iter().take(MOST_NAMED).map(|(column, _)| format!("`{}`", column.name)).collect();
     match others.len() {
         0 => String::new(),
@@ -193,9 +195,9 @@ fn same_of_others(others: &[(&Column, Said)]) -> String {
 }
 
 /// Blocks protect only from what is the same in a whole block.
-fn same_fault_of_blocks(rule: &Rule, comparison: &Comparison, pooled: &Pooled, within: &Said) -> &'static str {
+fn same_fault_of_blocks(rule: &Rule, comparison: &Comparison, pooled: &Pooled, within: &SubsetEffect) -> &'static str {
     let Some(blocked) = &comparison.in_r().blocked else { return "" };
-    let blocks = Said::of(rule, blocked.log_ratio, (blocked.low, blocked.high), None);
+    let blocks = SubsetEffect::of(rule, blocked.log_ratio, (blocked.low, blocked.high), None);
     let is_fooled = blocks.word == pooled.said.word && blocks.word != within.word;
     if is_fooled { " The estimate within blocks has the same fault." } else { "" }
 }

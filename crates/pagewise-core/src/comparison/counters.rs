@@ -51,14 +51,14 @@ pub(crate) fn by_significance(one: &CounterContrast, other: &CounterContrast) ->
 }
 
 /// A counter without a test, and the value it always has in each level, where it has one.
-pub(super) struct Still<'t> {
+pub(super) struct ConstantCounter<'t> {
     pub(super) name: &'t str,
     pub(super) a: Option<f64>,
     pub(super) b: Option<f64>,
 }
 
 /// The counters that have no contrast at all. Of several comparisons the first says what they are.
-pub(super) fn without_spread<'t>(table: &'t Table, cells: &[Cell], found: &[Comparison]) -> Vec<Still<'t>> {
+pub(super) fn without_spread<'t>(table: &'t Table, cells: &[Cell], found: &[Comparison]) -> Vec<ConstantCounter<'t>> {
     let contrasts = found.iter().flat_map(|comparison| &comparison.counters);
     let moves: BTreeSet<&str> = contrasts.map(|contrast| contrast.name.as_str()).collect();
     let first_of = |side: &Side, counter: &Counter| {
@@ -66,7 +66,7 @@ pub(super) fn without_spread<'t>(table: &'t Table, cells: &[Cell], found: &[Comp
     };
     let still = |counter: &'t Counter| {
         let cell = cells.first()?;
-        Some(Still { name: &counter.name, a: first_of(&cell.a, counter), b: first_of(&cell.b, counter) })
+        Some(ConstantCounter { name: &counter.name, a: first_of(&cell.a, counter), b: first_of(&cell.b, counter) })
     };
     table.counters.iter().filter(|counter| !moves.contains(counter.name.as_str())).filter_map(still).collect()
 }

@@ -153,7 +153,7 @@ fn levels_not_used(table: &Table, question: &Question) -> Vec<Note> {
 fn counters_without_spread(table: &Table, cells: &[Cell], comparisons: &[Comparison]) -> Option<Note> {
     let still = counters::without_spread(table, cells, comparisons);
     let value = |value: Option<f64>| value.map_or_else(|| "none".to_owned(), number);
-    let said = |one: &counters::Still| match (one.a, one.b) {
+    let said = |one: &counters::ConstantCounter| match (one.a, one.b) {
         (a, b) if a == b => format!("{} ({})", one.name, value(a)),
         (a, b) => format!("{} ({} and {})", one.name, value(a), value(b)),
     };

@@ -24,7 +24,7 @@ pub use crate::comparison::found::{
     Summary, Warning,
 };
 pub use crate::comparison::rule::{Conclusion, OutcomeTest};
-pub use compare::{Asked, POWER, asked};
+pub use compare::{ContrastInCell, POWER, asked};
 pub use warnings::ONE_POINT_DECIDES;
 
 use super::live::Ended;

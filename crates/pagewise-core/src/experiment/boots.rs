@@ -14,15 +14,15 @@ pub struct Boots {
     pub home: String,
     /// The boot that was asked for last. `None` before the first.
     #[serde(default)]
-    pub asked: Option<Asked>,
+    pub asked: Option<RequestedBoot>,
     /// Why the trial boots nothing any more: it is complete, or was given up. `None` while it does.
     #[serde(default)]
-    pub over: Option<Over>,
+    pub over: Option<BootsEnd>,
 }
 
 /// A boot that was asked for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Asked {
+pub struct RequestedBoot {
     /// The point it is for: its place in the order, from 0.
     pub index: u32,
     /// What is to come up, as `uname -r` prints it.
@@ -39,7 +39,7 @@ pub struct Asked {
 /// How a trial's boots ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Over {
+pub enum BootsEnd {
     /// Every point has its result.
     Complete,
     /// It was stopped, for this reason.
@@ -48,9 +48,9 @@ pub enum Over {
 
 /// What is to be done for a point that needs another boot.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Next {
+pub enum NextBoot {
     /// The boot is asked for.
-    Ask(Asked),
+    Ask(RequestedBoot),
     /// It was tried often enough.
     GiveUp(String),
 }
@@ -60,16 +60,16 @@ impl Boots {
     ///
     /// A boot that was asked for and did not take place yet is asked for again, and counts once.
     #[must_use]
-    pub fn next(&self, index: u32, release: &str, boot_id: &str) -> Next {
+    pub fn next(&self, index: u32, release: &str, boot_id: &str) -> NextBoot {
         let before = self.asked.as_ref().filter(|asked| asked.index == index && self.over.is_none());
         let attempt = match before {
             None => 1,
             Some(asked) if asked.from_boot == boot_id => asked.attempt,
             Some(asked) if asked.attempt < ATTEMPTS => asked.attempt + 1,
-            Some(asked) => return Next::GiveUp(asked.in_vain()),
+            Some(asked) => return NextBoot::GiveUp(asked.in_vain()),
         };
         let (release, from_boot) = (release.to_owned(), boot_id.to_owned());
-        Next::Ask(Asked { index, release, attempt, from_boot, came_up: None })
+        NextBoot::Ask(RequestedBoot { index, release, attempt, from_boot, came_up: None })
     }
 
     /// Writes down what runs in the boot after the one that was asked for. Gives whether that is news.
@@ -84,7 +84,7 @@ impl Boots {
     }
 }
 
-impl Asked {
+impl RequestedBoot {
     /// Why it is not asked for again.
     fn in_vain(&self) -> String {
         let point =
@@ -106,7 +106,7 @@ mod tests {
     }
 
     fn asked(boots: &mut Boots, index: u32, boot: &str) -> u32 {
-        let Next::Ask(asked) = boots.next(index, "6.12", boot) else { panic!("given up: {boots:?}") };
+        let NextBoot::Ask(asked) = boots.next(index, "6.12", boot) else { panic!("given up: {boots:?}") };
         boots.asked = Some(asked.clone());
         asked.attempt
     }
@@ -120,7 +120,7 @@ mod tests {
         assert!(boots.saw("6.1", "b") && !boots.saw("6.1", "b"));
         assert_eq!(asked(&mut boots, 0, "b"), 2);
         assert!(boots.saw("6.1", "c"));
-        let Next::GiveUp(why) = boots.next(0, "6.12", "c") else { panic!("a third try") };
+        let NextBoot::GiveUp(why) = boots.next(0, "6.12", "c") else { panic!("a third try") };
         assert_eq!(why, "run 1 needs Linux 6.12, which was booted 2 times; the last time 6.1 came up instead");
     }
 
@@ -133,7 +133,7 @@ mod tests {
         boots.saw("6.12", "c");
         assert_eq!(asked(&mut boots, 4, "d"), 2, "it died in the boot c");
         boots.saw("6.12", "e");
-        let Next::GiveUp(why) = boots.next(4, "6.12", "f") else { panic!("a third try") };
+        let NextBoot::GiveUp(why) = boots.next(4, "6.12", "f") else { panic!("a third try") };
         assert!(why.contains("run 5") && why.contains("booted 2 times"), "{why}");
     }
 
@@ -142,7 +142,7 @@ mod tests {
         let mut boots = boots();
         asked(&mut boots, 0, "a");
         asked(&mut boots, 0, "b");
-        boots.over = Some(Over::Stopped("in vain".to_owned()));
+        boots.over = Some(BootsEnd::Stopped("in vain".to_owned()));
         assert_eq!(asked(&mut boots, 0, "c"), 1);
     }
 }

@@ -220,29 +220,29 @@ impl Manifest {
         let mut differences = Vec::new();
         for (path, wanted) in &self.entries {
             let what = match found.entries.get(path) {
-                None => Some(What::Missing),
+                None => Some(EntryDifference::Missing),
                 Some(entry) => what_differs(wanted, entry),
             };
             differences.extend(what.map(|what| Difference { path: path.clone(), what }));
         }
         let extra = found.entries.keys().filter(|path| !self.entries.contains_key(*path));
-        differences.extend(extra.map(|path| Difference { path: path.clone(), what: What::Extra }));
+        differences.extend(extra.map(|path| Difference { path: path.clone(), what: EntryDifference::Extra }));
         differences.sort_by(|a, b| a.path.cmp(&b.path));
         differences
     }
 }
 
-fn what_differs(wanted: &Entry, found: &Entry) -> Option<What> {
+fn what_differs(wanted: &Entry, found: &Entry) -> Option<EntryDifference> {
     if wanted.kind != found.kind {
-        return Some(What::Kind { wanted: wanted.kind, found: found.kind });
+        return Some(EntryDifference::Kind { wanted: wanted.kind, found: found.kind });
     }
     if wanted.length != found.length {
-        return Some(What::Length { wanted: wanted.length, found: found.length });
+        return Some(EntryDifference::Length { wanted: wanted.length, found: found.length });
     }
     if wanted.blake3 != found.blake3 {
-        return Some(What::Content);
+        return Some(EntryDifference::Content);
     }
-    (wanted.mode != found.mode).then_some(What::Mode { wanted: wanted.mode, found: found.mode })
+    (wanted.mode != found.mode).then_some(EntryDifference::Mode { wanted: wanted.mode, found: found.mode })
 }
 
 /// One entry that is not what the manifest says.
@@ -251,12 +251,12 @@ pub struct Difference {
     /// Its path as [`path_text`] writes it.
     pub path: String,
     /// What is other.
-    pub what: What,
+    pub what: EntryDifference,
 }
 
 /// In what an entry differs. The first of these that applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum EntryDifference {
     /// It is not there.
     Missing,
     /// The manifest does not have it.
@@ -290,12 +290,14 @@ impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = &self.path;
         match self.what {
-            What::Missing => write!(f, "{path} is missing"),
-            What::Extra => write!(f, "{path} does not belong there"),
-            What::Kind { wanted, found } => write!(f, "{path} is a {}, not a {}", found.word(), wanted.word()),
-            What::Length { wanted, found } => write!(f, "{path} has {found} bytes, not {wanted}"),
-            What::Content => write!(f, "{path} has other bytes"),
-            What::Mode { wanted, found } => write!(f, "{path} has mode {found:o}, not {wanted:o}"),
+            EntryDifference::Missing => write!(f, "{path} is missing"),
+            EntryDifference::Extra => write!(f, "{path} does not belong there"),
+            EntryDifference::Kind { wanted, found } => {
+                write!(f, "{path} is a {}, not a {}", found.word(), wanted.word())
+            }
+            EntryDifference::Length { wanted, found } => write!(f, "{path} has {found} bytes, not {wanted}"),
+            EntryDifference::Content => write!(f, "{path} has other bytes"),
+            EntryDifference::Mode { wanted, found } => write!(f, "{path} has mode {found:o}, not {wanted:o}"),
         }
     }
 }

@@ -1,10 +1,10 @@
 //! What a host did over a recording, whatever was found: a host whose CPUs are all busy is told with what, also where none of it is
 //! trouble with memory.
 
-use super::document::{Activity, Who, Work};
+use super::document::{Activity, Participant, Work};
 use super::families::ENOUGH_SAMPLES;
 use super::observed::{Hits, Observed};
-use super::processes::By;
+use super::processes::RankedBy;
 use super::signal;
 
 /// Work of the kernel below this part of the samples is not listed.
@@ -41,14 +41,14 @@ fn kernel_work(observed: &Observed) -> Vec<Work> {
     known.map(words).take(MOST_WORK).collect()
 }
 
-fn programs(observed: &Observed) -> Vec<Who> {
+fn programs(observed: &Observed) -> Vec<Participant> {
     let enough = observed.profile.as_ref().filter(|profile| profile.samples_in_all() >= ENOUGH_SAMPLES);
     let shares = match (enough, &observed.processes) {
         (Some(profile), _) => profile.busiest(),
-        (None, Some(processes)) => processes.leaders(By::CpuTime, &Hits::default(), &observed.windows, None).0,
+        (None, Some(processes)) => processes.leaders(RankedBy::CpuTime, &Hits::default(), &observed.windows, None).0,
         (None, None) => Vec::new(),
     };
-    let who = |share: super::families::Share| Who {
+    let who = |share: super::families::Share| Participant {
         name: share.comm,
         pid: share.pid,
         share: Some(share.share),

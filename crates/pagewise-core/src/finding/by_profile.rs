@@ -15,7 +15,7 @@ use super::rule::Threshold;
 use super::{SEVERE, rules, words};
 
 /// A rule that a profile alone can decide for.
-struct Named {
+struct ProfileRule {
     rule: &'static str,
     family: Family,
     /// What it is not.
@@ -28,21 +28,21 @@ struct Named {
     other: Option<(&'static str, &'static str)>,
 }
 
-impl Named {
-    const fn of(rule: &'static str, family: Family, least: f64) -> Named {
-        Named { rule, family, not: &[], may_be_another_lock: false, least, other: None }
+impl ProfileRule {
+    const fn of(rule: &'static str, family: Family, least: f64) -> ProfileRule {
+        ProfileRule { rule, family, not: &[], may_be_another_lock: false, least, other: None }
     }
 
-    const fn not(self, not: &'static [Family]) -> Named {
-        Named { not, ..self }
+    const fn not(self, not: &'static [Family]) -> ProfileRule {
+        ProfileRule { not, ..self }
     }
 
-    const fn if_of_the_map(self) -> Named {
-        Named { may_be_another_lock: true, ..self }
+    const fn if_of_the_map(self) -> ProfileRule {
+        ProfileRule { may_be_another_lock: true, ..self }
     }
 
-    const fn called(self, other: (&'static str, &'static str)) -> Named {
-        Named { other: Some(other), ..self }
+    const fn called(self, other: (&'static str, &'static str)) -> ProfileRule {
+        ProfileRule { other: Some(other), ..self }
     }
 
     /// Without callers some functions of a mechanism stand for all of it.
@@ -56,50 +56,54 @@ impl Named {
     }
 }
 
-const NAMED: &[Named] = &[
-    Named::of("compaction-storm", Family::Compaction, 0.10).not(NOT_DIRECT),
+const NAMED: &[ProfileRule] = &[
+    ProfileRule::of("compaction-storm", Family::Compaction, 0.10).not(NOT_DIRECT),
     // Of a program's own time, with all that is called: less than a storm, and it waits for it.
-    Named::of("compaction-stalls", Family::Compaction, 0.05).not(NOT_DIRECT),
-    Named::of("thp-fault-cost", Family::HugeZero, 0.10).not(&[Family::Khugepaged]),
-    Named::of("khugepaged-burn", Family::Khugepaged, 0.10),
-    Named::of("kswapd-saturation", Family::Kswapd, 0.10),
-    Named::of("direct-reclaim-stalls", Family::Reclaim, 0.10).not(&[
+    ProfileRule::of("compaction-stalls", Family::Compaction, 0.05).not(NOT_DIRECT),
+    ProfileRule::of("thp-fault-cost", Family::HugeZero, 0.10).not(&[Family::Khugepaged]),
+    ProfileRule::of("khugepaged-burn", Family::Khugepaged, 0.10),
+    ProfileRule::of("kswapd-saturation", Family::Kswapd, 0.10),
+    ProfileRule::of("direct-reclaim-stalls", Family::Reclaim, 0.10).not(&[
         Family::Kswapd,
         Family::CgroupReclaim,
         Family::SlabShrink,
         Family::Compaction,
         Family::Numa,
     ]),
-    Named::of("memcg-limit-thrash", Family::CgroupReclaim, 0.10),
+    ProfileRule::of("memcg-limit-thrash", Family::CgroupReclaim, 0.10),
     // An entry of swap in a page table may be one of a page that is being moved.
-    Named::of("swap-thrash", Family::Swap, 0.05).not(&[Family::Kswapd, Family::MigrationWait]),
-    Named::of("dirty-throttling", Family::DirtyBalance, 0.05),
-    Named::of("dirty-throttling", Family::DirtyWalk, 0.10).called(rules::WALKS),
-    Named::of("oom-risk", Family::OomReap, 0.05),
-    Named::of("slab-bloat", Family::SlabShrink, 0.10),
+    ProfileRule::of("swap-thrash", Family::Swap, 0.05).not(&[Family::Kswapd, Family::MigrationWait]),
+    ProfileRule::of("dirty-throttling", Family::DirtyBalance, 0.05),
+    ProfileRule::of("dirty-throttling", Family::DirtyWalk, 0.10).called(rules::WALKS),
+    ProfileRule::of("oom-risk", Family::OomReap, 0.05),
+    ProfileRule::of("slab-bloat", Family::SlabShrink, 0.10),
     // Whoever opens many files has a few percent of it.
-    Named::of("slab-bloat", Family::NameLookup, 0.30).called(rules::NAMES),
-    Named::of("numa-imbalance", Family::Numa, 0.05),
-    Named::of("numa-imbalance", Family::MigrationWait, 0.10).called(rules::MOVED_PAGES),
-    Named::of("kcompactd-burn", Family::Kcompactd, 0.10),
-    Named::of("dying-cgroups", Family::CgroupWalk, 0.10).not(&[Family::Reclaim]),
-    Named::of("dying-cgroups", Family::CgroupUpkeep, 0.10).not(&[Family::Reclaim]),
-    Named::of("fault-churn", Family::Churn, 0.20).not(rules::NOT_CHURN),
-    Named::of("tlb-shootdowns", Family::Shootdown, 0.10).not(&[
+    ProfileRule::of("slab-bloat", Family::NameLookup, 0.30).called(rules::NAMES),
+    ProfileRule::of("numa-imbalance", Family::Numa, 0.05),
+    ProfileRule::of("numa-imbalance", Family::MigrationWait, 0.10).called(rules::MOVED_PAGES),
+    ProfileRule::of("kcompactd-burn", Family::Kcompactd, 0.10),
+    ProfileRule::of("dying-cgroups", Family::CgroupWalk, 0.10).not(&[Family::Reclaim]),
+    ProfileRule::of("dying-cgroups", Family::CgroupUpkeep, 0.10).not(&[Family::Reclaim]),
+    ProfileRule::of("fault-churn", Family::Churn, 0.20).not(rules::NOT_CHURN),
+    ProfileRule::of("tlb-shootdowns", Family::Shootdown, 0.10).not(&[
         Family::Reclaim,
         Family::Compaction,
         Family::Khugepaged,
     ]),
-    Named::of("mmap-lock-contention", Family::MmapLock, 0.10)
+    ProfileRule::of("mmap-lock-contention", Family::MmapLock, 0.10)
         .not(&[Family::Khugepaged, Family::SlabShrink])
         .if_of_the_map(),
-    Named::of("mmap-lock-contention", Family::ReverseMap, 0.10).not(rules::NOT_OF_LISTS).called(rules::LISTS),
-    Named::of("fork-cow-thp", Family::ForkCopy, 0.10).called(rules::TABLES),
+    ProfileRule::of("mmap-lock-contention", Family::ReverseMap, 0.10).not(rules::NOT_OF_LISTS).called(rules::LISTS),
+    ProfileRule::of("fork-cow-thp", Family::ForkCopy, 0.10).called(rules::TABLES),
     // Any shell has a little of it.
-    Named::of("fork-cow-thp", Family::ExecTeardown, 0.30).called(rules::TABLES),
-    Named::of("fork-cow-thp", Family::HugeCopy, 0.05).not(&[Family::Reclaim, Family::Khugepaged, Family::Compaction]),
+    ProfileRule::of("fork-cow-thp", Family::ExecTeardown, 0.30).called(rules::TABLES),
+    ProfileRule::of("fork-cow-thp", Family::HugeCopy, 0.05).not(&[
+        Family::Reclaim,
+        Family::Khugepaged,
+        Family::Compaction,
+    ]),
     // Where nothing above has a name for it.
-    Named::of("unexplained-system-time", Family::Memory, 0.50).called(rules::MEMORY_WORK),
+    ProfileRule::of("unexplained-system-time", Family::Memory, 0.50).called(rules::MEMORY_WORK),
 ];
 
 /// Somebody who posts so many stacks shows what they saw, and fewer are an example of something. Whether they are enough for a part of them depends
@@ -126,7 +130,7 @@ pub(super) fn name(verdict: Verdict, case: &Case<'_>) -> Verdict {
 }
 
 /// What a profile names, and its share of the samples.
-fn draft(named: &Named, case: &Case<'_>, evidence: &[Evidence], missing: &[Missing]) -> Option<(f64, Draft)> {
+fn draft(named: &ProfileRule, case: &Case<'_>, evidence: &[Evidence], missing: &[Missing]) -> Option<(f64, Draft)> {
     let profile = case.observed.profile.as_ref()?;
     let samples = profile.samples_in_all();
     let is_few = samples < ENOUGH_SAMPLES;
@@ -187,7 +191,7 @@ fn is_no_churn(case: &Case<'_>, all: &Hits) -> bool {
 }
 
 /// Where most of a profile is not listed (the first lines of every process, say): the part of what is, where that is nearly all of it.
-fn of_what_is_listed(case: &Case<'_>, named: &Named, all: &Hits) -> Option<f64> {
+fn of_what_is_listed(case: &Case<'_>, named: &ProfileRule, all: &Hits) -> Option<f64> {
     /// So much has to be left out before a part of the rest means anything. Ours.
     const MOSTLY_LEFT_OUT: f64 = 0.5;
     /// More than half of what somebody chose to show. Ours.

@@ -7,7 +7,7 @@
 
 use super::answer::Answer;
 use super::case::{Case, Draft, Verdict, said};
-use super::document::{Confidence, Quantity, Severity, Tier, Who};
+use super::document::{Confidence, Participant, Quantity, Severity, Tier};
 use super::observed::{Hits, Missing};
 use super::words;
 use crate::import::Kind;
@@ -69,7 +69,7 @@ pub(super) fn name(verdict: Verdict, case: &Case<'_>) -> Verdict {
     shown.extend(seen.cloned());
     let of = format!("{} by {}", if is_seen { "tasks held up" } else { "time held up" }, kind.word().replace('_', " "));
     let who = if is_seen { &stalled.seen_who } else { &stalled.who };
-    let who = who.iter().map(|share| Who {
+    let who = who.iter().map(|share| Participant {
         name: if share.comm.is_empty() { "a process without a name".to_owned() } else { share.comm.clone() },
         pid: share.pid.filter(|pid| *pid != 0),
         share: Some(share.share),

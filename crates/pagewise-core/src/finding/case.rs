@@ -1,10 +1,10 @@
 //! A rule at work on a recording: clauses held against thresholds, tiers that agree or not, and the verdict they make.
 
 use super::answer::Answer;
-use super::document::{Confidence, Cost, Evidence, Quantity, Severity, Tier, Who};
+use super::document::{Confidence, Cost, Evidence, Participant, Quantity, Severity, Tier};
 use super::families::{ENOUGH_SAMPLES, Family, Share};
 use super::observed::{Hits, Missing, Observed, Track, WINDOW, Windows};
-use super::processes::By;
+use super::processes::RankedBy;
 use super::proposal::Proposal;
 use super::rule::{Rule, Threshold};
 use super::signal;
@@ -62,7 +62,7 @@ pub struct Draft {
     /// Where it held.
     pub hits: Hits,
     /// Who takes part.
-    pub who: Vec<Who>,
+    pub who: Vec<Participant>,
     /// What shows it.
     pub evidence: Vec<Evidence>,
     /// What would have helped.
@@ -145,7 +145,7 @@ pub struct Lasting {
 
 /// What one kind of evidence says about the mechanism.
 #[derive(Clone, Debug)]
-pub struct Says {
+pub struct TierAnswer {
     /// Which.
     pub tier: Tier,
     /// Whether it shows the mechanism.
@@ -155,7 +155,7 @@ pub struct Says {
     /// What is missing.
     pub missing: Vec<Missing>,
     /// Who was seen.
-    pub who: Vec<Who>,
+    pub who: Vec<Participant>,
     /// The share it gives, where it gives one.
     pub share: Option<f64>,
 }
@@ -298,22 +298,22 @@ impl<'a> Case<'a> {
     /// What stacks say: whether CPUs were in a family for the part the rule's threshold names. In a profile without
     /// callers, whether it is most of what the kernel does beside waiting for locks, where waiting is what it mostly does.
     #[must_use]
-    pub fn stacks(&self, name: &'static str, family: Family, not: &[Family], over: &Hits) -> Says {
+    pub fn stacks(&self, name: &'static str, family: Family, not: &[Family], over: &Hits) -> TierAnswer {
         self.stacks_against(self.threshold(name), family, not, over)
     }
 
     /// The same against any threshold.
     #[must_use]
-    pub fn stacks_against(&self, threshold: Threshold, family: Family, not: &[Family], over: &Hits) -> Says {
+    pub fn stacks_against(&self, threshold: Threshold, family: Family, not: &[Family], over: &Hits) -> TierAnswer {
         let Some(profile) = &self.observed.profile else {
-            return Says::silent(Tier::Stacks, "stacks", "no stacks were recorded");
+            return TierAnswer::silent(Tier::Stacks, "stacks", "no stacks were recorded");
         };
         let counts = profile.counts(family, not, over, self.windows());
         let share = counts.share();
         let is_few = counts.all < ENOUGH_SAMPLES;
         let too_few = |count: u64, which: &str| {
             let why = format!("{count} samples{which} are too few to tell; {ENOUGH_SAMPLES} would do");
-            Says::silent(Tier::Stacks, "stacks", &why)
+            TierAnswer::silent(Tier::Stacks, "stacks", &why)
         };
         // A few decide where the share is far from the threshold.
         let (least, most) =
@@ -327,7 +327,7 @@ impl<'a> Case<'a> {
             let coverage = profile.coverage(over, self.windows());
             let unseen = coverage.unseen_part();
             if threshold.holds(most * (1.0 - unseen) + unseen) {
-                return Says::silent(Tier::Stacks, "stacks", coverage.why_not_all());
+                return TierAnswer::silent(Tier::Stacks, "stacks", coverage.why_not_all());
             }
         }
         let source = format!("stacks: {}", family.words());
@@ -354,7 +354,7 @@ impl<'a> Case<'a> {
             let may_be = lock_share > share && threshold.holds(lock_share) && is_of_it;
             if is_enough && part < MOST_BESIDE_LOCKS && may_be {
                 let why = format!("callers were not recorded, and {} waits for locks", words::percent(lock_share));
-                return Says::silent(Tier::Stacks, "stacks", &why);
+                return TierAnswer::silent(Tier::Stacks, "stacks", &why);
             }
             if is_enough && part >= MOST_BESIDE_LOCKS && threshold.holds(lock_share + share) {
                 holds = true;
@@ -368,9 +368,9 @@ impl<'a> Case<'a> {
         let unlisted = profile.not_listed();
         if !holds && threshold.holds(shown + unlisted) && unlisted > 0.0 {
             let why = format!("functions with {} of the samples are not listed", words::percent(unlisted));
-            return Says { evidence, share: Some(shown), ..Says::silent(Tier::Stacks, "stacks", &why) };
+            return TierAnswer { evidence, share: Some(shown), ..TierAnswer::silent(Tier::Stacks, "stacks", &why) };
         }
-        Says {
+        TierAnswer {
             tier: Tier::Stacks,
             answer: Answer::of(Some(holds)),
             evidence,
@@ -382,7 +382,7 @@ impl<'a> Case<'a> {
 
     /// The processes that were seen most with a family and none of the others.
     #[must_use]
-    pub fn who(&self, family: Family, not: &[Family], over: &Hits) -> Vec<Who> {
+    pub fn who(&self, family: Family, not: &[Family], over: &Hits) -> Vec<Participant> {
         let Some(profile) = &self.observed.profile else { return Vec::new() };
         let of = format!("samples of {}", family.words());
         profile.who(family, not, over, self.windows()).into_iter().map(|share| who_of(share, &of)).collect()
@@ -391,7 +391,14 @@ impl<'a> Case<'a> {
     /// What stacks say, and where they are too few to say it and stalls deny it, what stalls leave room for: no task is on a
     /// CPU in something for longer than it is held up by it.
     #[must_use]
-    pub fn stacks_within(&self, stalls: &Says, name: &'static str, stacks: Says, kind: StallKind, over: &Hits) -> Says {
+    pub fn stacks_within(
+        &self,
+        stalls: &TierAnswer,
+        name: &'static str,
+        stacks: TierAnswer,
+        kind: StallKind,
+        over: &Hits,
+    ) -> TierAnswer {
         if stacks.answer != Answer::Unknown || stalls.answer != Answer::No {
             return stacks;
         }
@@ -405,12 +412,12 @@ impl<'a> Case<'a> {
         let source = format!("stalls: {}, of busy CPU", kind.word().replace('_', " "));
         let line = evidence(&threshold, &source, Some(most));
         let evidence = vec![Evidence { name: format!("{}, at most", threshold.name), ..line }];
-        Says { answer: Answer::No, evidence, missing: Vec::new(), share: None, ..stacks }
+        TierAnswer { answer: Answer::No, evidence, missing: Vec::new(), share: None, ..stacks }
     }
 
     /// What stalls say: whether the process that waited longest did so for the part of the time the rule's threshold names.
     #[must_use]
-    pub fn stalls(&self, name: &'static str, kind: StallKind, over: &Hits) -> Says {
+    pub fn stalls(&self, name: &'static str, kind: StallKind, over: &Hits) -> TierAnswer {
         self.of_stalls(kind, over, |stalled, source| {
             let threshold = self.threshold(name);
             let share = stalled.worst_process_seconds / stalled.coverage.seconds;
@@ -427,7 +434,7 @@ impl<'a> Case<'a> {
 
     /// What stalls say about how long one of them takes.
     #[must_use]
-    pub fn stall_lengths(&self, name: &'static str, kind: StallKind, over: &Hits) -> Says {
+    pub fn stall_lengths(&self, name: &'static str, kind: StallKind, over: &Hits) -> TierAnswer {
         self.of_stalls(kind, over, |stalled, source| {
             let threshold = self.threshold(name);
             let p99 = stalled.durations.quantile(0.99).map_or(0.0, |nanoseconds| nanoseconds as f64 * 1e-9);
@@ -442,13 +449,13 @@ impl<'a> Case<'a> {
         kind: StallKind,
         over: &Hits,
         judge: impl Fn(&Stalled, &str) -> (Answer, Option<f64>, Vec<Evidence>),
-    ) -> Says {
+    ) -> TierAnswer {
         let stalled = match self.stalled(kind, over) {
             Some(stalled) if stalled.coverage.lasts_for(SHORTEST_RECORDING) => stalled,
             other => {
                 let why = other.and_then(|stalled| stalled.coverage.why);
                 let why = why.unwrap_or_else(|| "no stalls were recorded".to_owned());
-                return Says::silent(Tier::Stalls, "stalls", &why);
+                return TierAnswer::silent(Tier::Stalls, "stalls", &why);
             }
         };
         let source = format!("stalls: {}", kind.word().replace('_', " "));
@@ -456,7 +463,7 @@ impl<'a> Case<'a> {
         let total = stalled.durations.total() as f64 * 1e-9;
         shown.push(said(&source, "all tasks together", Some(total), Quantity::Seconds));
         let who = self.who_stalled(&stalled, kind);
-        Says { tier: Tier::Stalls, answer, evidence: shown, missing: Case::unseen(answer, &stalled), who, share }
+        TierAnswer { tier: Tier::Stalls, answer, evidence: shown, missing: Case::unseen(answer, &stalled), who, share }
     }
 
     /// Stalls of a kind where it hits.
@@ -497,14 +504,14 @@ impl<'a> Case<'a> {
     }
 
     /// Who was held up by a kind, by time.
-    pub(super) fn who_stalled(&self, stalled: &Stalled, kind: StallKind) -> Vec<Who> {
+    pub(super) fn who_stalled(&self, stalled: &Stalled, kind: StallKind) -> Vec<Participant> {
         let of = format!("time held up by {}", kind.word().replace('_', " "));
         stalled.who.iter().map(|share| who_of(share.clone(), &of)).collect()
     }
 
     /// Names the processes that lead by a measure where neither stacks nor stalls named anybody. It is no evidence: a process
     /// that takes much may do so rightly.
-    pub fn name(&self, draft: &mut Draft, by: By) {
+    pub fn name(&self, draft: &mut Draft, by: RankedBy) {
         let Some(processes) = self.observed.processes.as_ref().filter(|_| draft.who.is_empty()) else { return };
         let (leaders, of) = processes.leaders(by, &draft.hits, self.windows(), self.observed.memory());
         draft.who = leaders.into_iter().map(|share| who_of(share, of)).collect();
@@ -512,8 +519,8 @@ impl<'a> Case<'a> {
 
     /// What counters say about the mechanism: a quantity on average where it hits.
     #[must_use]
-    pub fn counters(&self, clauses: &[&Clause], over: &Hits) -> Says {
-        let mut says = Says::nothing(Tier::Counters);
+    pub fn counters(&self, clauses: &[&Clause], over: &Hits) -> TierAnswer {
+        let mut says = TierAnswer::nothing(Tier::Counters);
         for clause in clauses {
             let evidence = clause.evidence(over, self.windows());
             says.answer = says.answer.and(Answer::of(evidence.holds));
@@ -581,7 +588,7 @@ impl<'a> Case<'a> {
     /// Without any mechanism the symptom is the thing itself, and counters are what shows it. Counters let infer where time
     /// goes; stacks and stalls measure it: what both recorded and neither saw is not there, whatever counters say.
     #[must_use]
-    pub fn decide(&self, symptom: Lasting, mechanisms: Vec<Says>) -> Verdict {
+    pub fn decide(&self, symptom: Lasting, mechanisms: Vec<TierAnswer>) -> Verdict {
         let denies = |tier: Tier| mechanisms.iter().any(|says| says.tier == tier && says.answer == Answer::No);
         let shown = if mechanisms.is_empty() {
             Answer::Yes
@@ -679,25 +686,32 @@ fn of_beside(name: &str, part: f64) -> Evidence {
 }
 
 /// What `record --redact` leaves has no name and no number.
-fn who_of(share: Share, of: &str) -> Who {
+fn who_of(share: Share, of: &str) -> Participant {
     let (name, pid) = match share.comm.as_str() {
         "" => ("processes whose names were not kept".to_owned(), None),
         _ => (share.comm, share.pid),
     };
-    Who { name, pid, share: Some(share.share), of: of.to_owned() }
+    Participant { name, pid, share: Some(share.share), of: of.to_owned() }
 }
 
-impl Says {
+impl TierAnswer {
     /// It holds and has nothing to say yet.
-    fn nothing(tier: Tier) -> Says {
-        Says { tier, answer: Answer::Yes, evidence: Vec::new(), missing: Vec::new(), who: Vec::new(), share: None }
+    fn nothing(tier: Tier) -> TierAnswer {
+        TierAnswer {
+            tier,
+            answer: Answer::Yes,
+            evidence: Vec::new(),
+            missing: Vec::new(),
+            who: Vec::new(),
+            share: None,
+        }
     }
 
     /// Not recorded, or what was recorded decides nothing.
     #[must_use]
-    pub fn silent(tier: Tier, what: &str, why: &str) -> Says {
+    pub fn silent(tier: Tier, what: &str, why: &str) -> TierAnswer {
         let missing = Missing { what: what.to_owned(), why: why.to_owned() };
-        Says { answer: Answer::Unknown, missing: vec![missing], ..Says::nothing(tier) }
+        TierAnswer { answer: Answer::Unknown, missing: vec![missing], ..TierAnswer::nothing(tier) }
     }
 }
 

@@ -98,7 +98,7 @@ pub struct Activity {
     /// What the kernel did, as parts of all samples on a busy CPU, the most first; empty without stacks.
     pub kernel_work: Vec<Work>,
     /// Who used most CPU time, three at most.
-    pub programs: Vec<Who>,
+    pub programs: Vec<Participant>,
     /// Free memory in bytes.
     pub free_bytes: Option<f64>,
     /// Memory that holds files, in bytes.
@@ -304,7 +304,7 @@ pub struct MissingView {
 
 /// A process that takes part. Names are of the programs' authors: not safe to print as they are.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Who {
+pub struct Participant {
     /// Name of the thread, or what stands for a group.
     pub name: String,
     /// Process id; null where it is not known.
@@ -352,7 +352,7 @@ pub struct Stretch {
 
 /// When a finding held.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Held {
+pub struct Occurrence {
     /// The stretches in order of time: the first, the last, and the longest between them.
     pub stretches: Vec<Stretch>,
     /// How many more there are.
@@ -390,13 +390,13 @@ pub struct Finding {
     pub since: Option<String>,
     /// When it held; null where it was judged for the recording as a whole.
     #[serde(default)]
-    pub held: Option<Held>,
+    pub held: Option<Occurrence>,
     /// Seconds of the recording in which it held.
     pub seconds: f64,
     /// Length of the recording in seconds.
     pub of_seconds: f64,
     /// Who takes part.
-    pub who: Vec<Who>,
+    pub who: Vec<Participant>,
     /// Other findings of the same time that this one is a consequence of.
     #[serde(default)]
     pub follows_from: Vec<Link>,

@@ -29,7 +29,7 @@ pub mod words;
 
 pub use answer::Answer;
 pub use document::{
-    Activity, CAVEAT, Confidence, Cost, Diagnosis, Evidence, Finding, Held, MissingView, NotDecided, NotFound,
+    Activity, CAVEAT, Confidence, Cost, Diagnosis, Evidence, Finding, MissingView, NotDecided, NotFound, Occurrence,
     RuledOut, SCHEMA, Severity, Stretch, Tier,
 };
 pub use observed::Observed;
@@ -185,7 +185,7 @@ fn tells_when(hits: &Hits, observed: &Observed) -> bool {
 }
 
 /// When it held, window by window. `None`: that is not known, or it never did.
-fn held(hits: &Hits, observed: &Observed) -> Option<Held> {
+fn held(hits: &Hits, observed: &Observed) -> Option<Occurrence> {
     let runs = hits.runs(|answer| answer == Answer::Yes);
     let (first, length) = runs.last().copied().filter(|_| tells_when(hits, observed))?;
     let windows = &observed.windows;
@@ -203,7 +203,7 @@ fn held(hits: &Hits, observed: &Observed) -> Option<Held> {
     };
     let at_end = hits.answers.get(after).copied().unwrap_or(Answer::Yes);
     let ended = windows.end.saturating_sub(windows.to(after - 1)) as f64 * 1e-9;
-    Some(Held {
+    Some(Occurrence {
         stretches: listed.iter().map(stretch).collect(),
         more_stretches: (runs.len() - listed.len()) as u64,
         at_end,

@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 
 /// By what processes are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum By {
+pub enum RankedBy {
     /// How much larger their resident memory became; where none became larger, how large it was.
     Growth,
     /// How large their resident memory was.
     Resident,
-    /// How often they waited for a page from a disk or from swap; where none did, as [`By::Growth`].
+    /// How often they waited for a page from a disk or from swap; where none did, as [`RankedBy::Growth`].
     MajorFaults,
     /// Their CPU time in the kernel.
     SystemTime,
@@ -42,32 +42,40 @@ impl ProcessesSeen {
     /// Up to three, in the windows that hit (in all, when no walk covers one of these), and what their shares are of.
     /// `memory` is what the host has, in bytes.
     #[must_use]
-    pub fn leaders(&self, by: By, over: &Hits, windows: &Windows, memory: Option<f64>) -> (Vec<Share>, &'static str) {
+    pub fn leaders(
+        &self,
+        by: RankedBy,
+        over: &Hits,
+        windows: &Windows,
+        memory: Option<f64>,
+    ) -> (Vec<Share>, &'static str) {
         let walks = self.covering(over, windows);
         let summed = |of: fn(&ProcessRow) -> u64| named(&sum(&walks, of, u64::saturating_add));
         match by {
-            By::MinorFaults => {
+            RankedBy::MinorFaults => {
                 (summed(|row| row.grown.map_or(0, |grown| grown.used.minor_faults)), "page faults that needed no disk")
             }
-            By::CpuTime => (summed(|row| row.grown.map_or(0, |grown| grown.used.cpu())), "CPU time"),
-            By::SystemTime => (summed(|row| row.grown.map_or(0, |grown| grown.used.system)), "CPU time in the kernel"),
-            By::MajorFaults => {
+            RankedBy::CpuTime => (summed(|row| row.grown.map_or(0, |grown| grown.used.cpu())), "CPU time"),
+            RankedBy::SystemTime => {
+                (summed(|row| row.grown.map_or(0, |grown| grown.used.system)), "CPU time in the kernel")
+            }
+            RankedBy::MajorFaults => {
                 let found = summed(|row| row.grown.map_or(0, |grown| grown.used.major_faults));
                 if found.is_empty() {
-                    self.leaders(By::Growth, over, windows, memory)
+                    self.leaders(RankedBy::Growth, over, windows, memory)
                 } else {
                     (found, "page faults that waited for disk or swap")
                 }
             }
-            By::Growth => {
+            RankedBy::Growth => {
                 let found = summed(|row| row.grown.map_or(0, |grown| u64::try_from(grown.resident).unwrap_or(0)));
                 if found.is_empty() {
-                    self.leaders(By::Resident, over, windows, memory)
+                    self.leaders(RankedBy::Resident, over, windows, memory)
                 } else {
                     (found, "growth in resident memory")
                 }
             }
-            By::Resident => {
+            RankedBy::Resident => {
                 let largest = sum(&walks, |row| row.resident, u64::max);
                 let all = largest.values().fold(0u64, |all, (_, bytes)| all.saturating_add(*bytes)) as f64;
                 let mut found = named(&largest);
@@ -133,14 +141,14 @@ fn named(sums: &Sums<'_>) -> Vec<Share> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recording::{Grown, Used};
+    use crate::recording::{ProcessUsage, UsageGrowth};
 
     const SECOND: u64 = 1_000_000_000;
     const GIB: u64 = 1 << 30;
 
     fn row(pid: u32, resident: u64, more: Option<i64>, major: u64) -> ProcessRow {
-        let used = Used { major_faults: major, ..Used::default() };
-        let grown = more.map(|resident| Grown { used, resident });
+        let used = ProcessUsage { major_faults: major, ..ProcessUsage::default() };
+        let grown = more.map(|resident| UsageGrowth { used, resident });
         let comm = format!("job{pid}").into_bytes();
         ProcessRow { pid, started: 0, comm, state: 'R', threads: 1, resident, used, grown }
     }
@@ -159,7 +167,7 @@ mod tests {
         (Hits { answers: answers.to_vec(), ..Hits::default() }, windows)
     }
 
-    fn leaders(seen: &ProcessesSeen, by: By, answers: &[Answer]) -> (Vec<(String, f64)>, &'static str) {
+    fn leaders(seen: &ProcessesSeen, by: RankedBy, answers: &[Answer]) -> (Vec<(String, f64)>, &'static str) {
         let (hits, windows) = hits(answers);
         let (found, of) = seen.leaders(by, &hits, &windows, Some(16.0 * GIB as f64));
         (found.into_iter().map(|share| (share.comm, share.share)).collect(), of)
@@ -175,8 +183,11 @@ mod tests {
         ]);
         let mut answers = [Answer::No; 6];
         answers[4] = Answer::Yes;
-        assert_eq!(leaders(&seen, By::Growth, &answers), (vec![("job2".into(), 1.0)], "growth in resident memory"));
-        let nowhere = leaders(&seen, By::Growth, &[Answer::No; 6]).0;
+        assert_eq!(
+            leaders(&seen, RankedBy::Growth, &answers),
+            (vec![("job2".into(), 1.0)], "growth in resident memory")
+        );
+        let nowhere = leaders(&seen, RankedBy::Growth, &[Answer::No; 6]).0;
         assert_eq!(nowhere, [("job3".to_owned(), 0.9), ("job2".to_owned(), 0.1)], "then of all");
     }
 
@@ -185,23 +196,23 @@ mod tests {
         let seen = seen(&[&[row(1, 1, Some(5), 0)], &[row(2, 1, Some(5), 0)], &[row(3, 1, Some(5), 0)]]);
         let mut answers = [Answer::No; 9];
         answers[1] = Answer::Yes;
-        assert_eq!(leaders(&seen, By::Growth, &answers).0[0].0, "job2");
+        assert_eq!(leaders(&seen, RankedBy::Growth, &answers).0[0].0, "job2");
         answers[1] = Answer::Unknown;
         answers[5] = Answer::Yes;
-        assert!(leaders(&seen, By::Growth, &answers).0.iter().any(|(name, _)| name == "job3"));
+        assert!(leaders(&seen, RankedBy::Growth, &answers).0.iter().any(|(name, _)| name == "job3"));
     }
 
     #[test]
     fn where_nothing_grew_the_largest_are_named_by_their_part_of_memory() {
         let seen = seen(&[&[row(1, 4 * GIB, None, 0), row(2, GIB, None, 0)]]);
-        let (found, of) = leaders(&seen, By::MajorFaults, &[Answer::Yes]);
+        let (found, of) = leaders(&seen, RankedBy::MajorFaults, &[Answer::Yes]);
         assert_eq!((found[0].clone(), of), (("job1".to_owned(), 0.25), "memory"));
     }
 
     #[test]
     fn faults_are_summed_over_walks() {
         let seen = seen(&[&[row(1, 1, Some(9), 30)], &[row(1, 1, Some(9), 30), row(2, 1, Some(900), 20)]]);
-        let (found, of) = leaders(&seen, By::MajorFaults, &[Answer::Yes; 3]);
+        let (found, of) = leaders(&seen, RankedBy::MajorFaults, &[Answer::Yes; 3]);
         assert_eq!(found, [("job1".to_owned(), 0.75), ("job2".to_owned(), 0.25)]);
         assert!(of.contains("swap"));
     }

@@ -4,7 +4,7 @@
 use super::answer::Answer;
 use super::observed::{Hits, Missing, Observed};
 use super::proposal::{ActsOn, Command, Proposal, ProposedSetting, TakesEffect};
-use super::rule::{Rule, Step, To};
+use super::rule::{Rule, SettingTarget, Step};
 use crate::tunable::policy::{Policy, Setting};
 use crate::tunable::{CostClass, Scope, Switching, Tunable, find};
 
@@ -20,13 +20,13 @@ fn proposal(step: &Step, observed: &Observed, hits: &Hits) -> Option<Proposal> {
     }
     let told = advice(step.why, step.restart);
     match step.to {
-        To::Advice => return Some(told),
-        To::HugePages => return Some(Proposal { apply: Some(Command::HugePages), ..told }),
-        To::Guard => {
+        SettingTarget::Advice => return Some(told),
+        SettingTarget::HugePages => return Some(Proposal { apply: Some(Command::HugePages), ..told }),
+        SettingTarget::Guard => {
             let (apply, verify) = (Some(Command::Guard), vec![Command::GuardProve]);
             return Some(Proposal { scope: ActsOn::Host, apply, verify, ..told });
         }
-        To::First(_) | To::Worked(..) => {}
+        SettingTarget::First(_) | SettingTarget::Worked(..) => {}
     }
     let from = observed.settings.value(step.tunable);
     if from.is_some_and(|from| !step.only_from.is_empty() && !step.only_from.contains(&from)) {
@@ -40,11 +40,11 @@ fn proposal(step: &Step, observed: &Observed, hits: &Hits) -> Option<Proposal> {
 }
 
 /// The value that is meant, on this host.
-fn value(tunable: &str, to: To, observed: &Observed) -> Option<String> {
+fn value(tunable: &str, to: SettingTarget, observed: &Observed) -> Option<String> {
     match to {
-        To::First(values) => first(tunable, values, observed),
-        To::Worked(of, _) => of(observed),
-        To::HugePages | To::Guard | To::Advice => None,
+        SettingTarget::First(values) => first(tunable, values, observed),
+        SettingTarget::Worked(of, _) => of(observed),
+        SettingTarget::HugePages | SettingTarget::Guard | SettingTarget::Advice => None,
     }
 }
 

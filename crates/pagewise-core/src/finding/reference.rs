@@ -1,7 +1,7 @@
 //! The table of all findings in `docs/reference/findings.md`, made from the rules.
 
 use super::document::Compare;
-use super::rule::{Origin, Rule, Step, To};
+use super::rule::{Origin, Rule, SettingTarget, Step};
 use super::rules;
 use super::words;
 
@@ -74,10 +74,10 @@ fn lasts(rule: &Rule) -> String {
 fn step_words(step: &Step) -> String {
     let when = step.only_when.map_or_else(String::new, |when| format!(" Only {}.", when.words));
     let to = match step.to {
-        To::Advice => return format!("{}.{when}", capitalised(step.why)),
-        To::HugePages => return format!("`pagewise hugepages`: {}.{when}", step.why),
-        To::Guard => return format!("`pagewise guard run`: {}.{when}", step.why),
-        To::First(_) | To::Worked(..) => value_words(step.to).unwrap_or_default(),
+        SettingTarget::Advice => return format!("{}.{when}", capitalised(step.why)),
+        SettingTarget::HugePages => return format!("`pagewise hugepages`: {}.{when}", step.why),
+        SettingTarget::Guard => return format!("`pagewise guard run`: {}.{when}", step.why),
+        SettingTarget::First(_) | SettingTarget::Worked(..) => value_words(step.to).unwrap_or_default(),
     };
     let from =
         if step.only_from.is_empty() { String::new() } else { format!(" (from {})", step.only_from.join(" or ")) };
@@ -88,13 +88,13 @@ fn step_words(step: &Step) -> String {
 }
 
 /// `None` for what sets nothing.
-fn value_words(to: To) -> Option<String> {
+fn value_words(to: SettingTarget) -> Option<String> {
     match to {
-        To::First(values) => {
+        SettingTarget::First(values) => {
             Some(values.iter().map(|value| format!("`{value}`")).collect::<Vec<String>>().join(" or "))
         }
-        To::Worked(_, words) => Some(words.to_owned()),
-        To::HugePages | To::Guard | To::Advice => None,
+        SettingTarget::Worked(_, words) => Some(words.to_owned()),
+        SettingTarget::HugePages | SettingTarget::Guard | SettingTarget::Advice => None,
     }
 }
 
@@ -122,7 +122,7 @@ mod tests {
             let steps = rule.changes.iter().filter(|step| !step.tunable.is_empty());
             for (tunable, to) in steps.flat_map(|step| step.with.iter().copied().chain([(step.tunable, step.to)])) {
                 let found = find(tunable).unwrap_or_else(|error| panic!("{}: {error}", rule.id));
-                if let To::First(values) = to {
+                if let SettingTarget::First(values) = to {
                     for value in values {
                         assert!(found.canonical(value).is_ok(), "{}: {tunable}={value}", rule.id);
                     }

@@ -78,7 +78,7 @@ impl Threshold {
 
 /// What a change sets.
 #[derive(Clone, Copy, Debug)]
-pub enum To {
+pub enum SettingTarget {
     /// The first of these values that the kernel has.
     First(&'static [&'static str]),
     /// What is worked out from the recording, and what that is in words. `None`: nothing to propose.
@@ -93,7 +93,7 @@ pub enum To {
 
 /// A condition of a step: a kernel or another setting under which alone it changes anything.
 #[derive(Clone, Copy, Debug)]
-pub struct When {
+pub struct StepCondition {
     /// In words that follow "only".
     pub words: &'static str,
     /// Of a recording, and where in it the finding holds.
@@ -106,13 +106,13 @@ pub struct Step {
     /// The tunable; empty for advice.
     pub tunable: &'static str,
     /// What to set.
-    pub to: To,
+    pub to: SettingTarget,
     /// Only while it has one of these values; empty: whatever it is.
     pub only_from: &'static [&'static str],
     /// Only then.
-    pub only_when: Option<When>,
+    pub only_when: Option<StepCondition>,
     /// What is set together with it, because neither does anything alone.
-    pub with: &'static [(&'static str, To)],
+    pub with: &'static [(&'static str, SettingTarget)],
     /// What it does, or the advice itself. A sentence without a full stop.
     pub why: &'static str,
     /// Whether the job must be started anew for it, beyond what the tunable's class says.
@@ -122,26 +122,26 @@ pub struct Step {
 impl Step {
     /// Sets a tunable.
     #[must_use]
-    pub const fn set(tunable: &'static str, to: To, why: &'static str) -> Step {
+    pub const fn set(tunable: &'static str, to: SettingTarget, why: &'static str) -> Step {
         Step { tunable, to, only_from: &[], only_when: None, with: &[], why, restart: false }
     }
 
     /// Puts the memory of a process that runs on huge pages.
     #[must_use]
     pub const fn huge_pages(why: &'static str) -> Step {
-        Step::set("", To::HugePages, why)
+        Step::set("", SettingTarget::HugePages, why)
     }
 
     /// Runs a guard beside what runs.
     #[must_use]
     pub const fn guard(why: &'static str) -> Step {
-        Step::set("", To::Guard, why)
+        Step::set("", SettingTarget::Guard, why)
     }
 
     /// Something to do that is no setting.
     #[must_use]
     pub const fn advice(why: &'static str) -> Step {
-        Step::set("", To::Advice, why)
+        Step::set("", SettingTarget::Advice, why)
     }
 
     /// Only from these values.
@@ -153,12 +153,12 @@ impl Step {
     /// Only where it changes something. The words follow "only".
     #[must_use]
     pub const fn when(self, words: &'static str, holds: fn(&Observed, &Hits) -> bool) -> Step {
-        Step { only_when: Some(When { words, holds }), ..self }
+        Step { only_when: Some(StepCondition { words, holds }), ..self }
     }
 
     /// Together with these.
     #[must_use]
-    pub const fn with(self, others: &'static [(&'static str, To)]) -> Step {
+    pub const fn with(self, others: &'static [(&'static str, SettingTarget)]) -> Step {
         Step { with: others, ..self }
     }
 

@@ -12,7 +12,7 @@ const BATCH: RangeInclusive<f64> = 0.005..=10.0;
 
 /// A guard.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Asked {
+pub struct GuardRequest {
     /// By which law it decides.
     pub law: AskedLaw,
     /// Guarded is every cgroup of this pattern that has a limit, instead of the memory nodes: its path, or without a slash its name.
@@ -45,7 +45,7 @@ pub enum OutOfRange {
     /// Either number of the published mechanism.
     #[error("nothing is freed below 0 bytes, or 0 bytes at once")]
     Bytes,
-    /// [`Asked::cgroups`].
+    /// [`GuardRequest::cgroups`].
     #[error("no cgroup has an empty name, or one with any of ,+() in it")]
     Cgroups,
 }
@@ -53,7 +53,7 @@ pub enum OutOfRange {
 /// What would end a pattern in a policy's text.
 const NOT_IN_A_PATTERN: [char; 4] = [',', '+', '(', ')'];
 
-impl Asked {
+impl GuardRequest {
     /// Whether its numbers can be.
     ///
     /// # Errors
@@ -70,7 +70,7 @@ impl Asked {
     }
 }
 
-impl fmt::Display for Asked {
+impl fmt::Display for GuardRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (name, mut parts) = match self.law {
             AskedLaw::Guard(settings) => ("on", of_settings(settings)),
@@ -101,7 +101,7 @@ fn of_settings(settings: Settings) -> Vec<String> {
     parts.into_iter().flatten().collect()
 }
 
-impl FromStr for Asked {
+impl FromStr for GuardRequest {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -120,7 +120,7 @@ impl FromStr for Asked {
             _ => return Err(format!("'{text}' is no guard")),
         };
         let cgroups = parts().find(of_cgroup).and_then(|part| part.strip_prefix("cgroup=")).map(str::to_owned);
-        Asked { law, cgroups }.check().map_err(|error| error.to_string())
+        GuardRequest { law, cgroups }.check().map_err(|error| error.to_string())
     }
 }
 
@@ -175,7 +175,7 @@ mod tests {
             ("paper(cgroup=pod*+amount=1M+threshold=2M)", "paper(threshold=2M+amount=1M+cgroup=pod*)"),
             ("paper(amount=409600K+threshold=200M)", "paper(threshold=200M+amount=400M)"),
         ] {
-            let asked: Asked = given.parse().unwrap_or_else(|why| panic!("{given}: {why}"));
+            let asked: GuardRequest = given.parse().unwrap_or_else(|why| panic!("{given}: {why}"));
             assert_eq!(asked.to_string(), canonical);
             assert_eq!(canonical.parse().as_ref(), Ok(&asked));
         }
@@ -201,7 +201,7 @@ mod tests {
             "paper(threshold=0+amount=1M)",
             "paper(amount=x+threshold=1M)",
         ] {
-            assert!(text.parse::<Asked>().is_err(), "{text}");
+            assert!(text.parse::<GuardRequest>().is_err(), "{text}");
         }
     }
 }

@@ -25,7 +25,7 @@ const LEAST: u64 = 16 << 20;
 
 /// How a batch turned out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Turned {
+pub enum BatchOutcome {
     /// Nothing to say yet, or nothing to change.
     Neither,
     /// Some came back: take less.
@@ -67,20 +67,20 @@ impl Brake {
     }
 
     /// Looks whether they came back.
-    pub fn observe(&mut self, at: u64, came_back: CameBack) -> Turned {
+    pub fn observe(&mut self, at: u64, came_back: CameBack) -> BatchOutcome {
         let Some((since, before)) = self.watching else {
             self.watching = Some((at, came_back));
-            return Turned::Neither;
+            return BatchOutcome::Neither;
         };
         if at.saturating_sub(since) < WATCHED {
-            return Turned::Neither;
+            return BatchOutcome::Neither;
         }
         let (of_files, by_kernel) = (self.taken_of_files, self.taken_by_kernel);
         self.watching = Some((at, came_back));
         (self.taken_of_files, self.taken_by_kernel) = (0, 0);
         let taken = of_files.saturating_add(by_kernel);
         if taken < LEAST {
-            return Turned::Neither;
+            return BatchOutcome::Neither;
         }
         // What the kernel evicted for itself comes back, too, and nobody can tell which is which.
         let evicted = came_back.evicted.saturating_sub(before.evicted).max(by_kernel).max(1);
@@ -94,17 +94,17 @@ impl Brake {
         }
         if self.hurt_much >= 2 {
             self.hurt_much = 0;
-            return Turned::HurtMuch;
+            return BatchOutcome::HurtMuch;
         }
         if part > HURTS {
-            return Turned::Hurt;
+            return BatchOutcome::Hurt;
         }
         let since = *self.harmless_since.get_or_insert(at);
         if part <= HARMLESS && at.saturating_sub(since) + MILLISECOND >= HARMLESS_FOR {
             self.harmless_since = Some(at);
-            return Turned::Harmless;
+            return BatchOutcome::Harmless;
         }
-        Turned::Neither
+        BatchOutcome::Neither
     }
 
     /// Forgets, after a time without samples.
@@ -121,7 +121,7 @@ mod tests {
 
     /// What is said every two seconds, taking 100 MiB each time, `of_files` or by asking the kernel, of which these parts come back.
     /// Meanwhile the kernel evicts so much for itself, and all of that comes back.
-    fn said_of(parts: &[f64], of_files: bool, evicts: u64) -> Vec<Turned> {
+    fn said_of(parts: &[f64], of_files: bool, evicts: u64) -> Vec<BatchOutcome> {
         let mut brake = Brake::default();
         let mut total = CameBack::default();
         brake.observe(0, total);
@@ -136,7 +136,7 @@ mod tests {
         each.collect()
     }
 
-    fn said(parts: &[f64]) -> Vec<Turned> {
+    fn said(parts: &[f64]) -> Vec<BatchOutcome> {
         let by_kernel = said_of(parts, false, 0);
         assert_eq!(by_kernel, said_of(parts, true, 0), "however it was taken");
         by_kernel
@@ -144,18 +144,18 @@ mod tests {
 
     #[test]
     fn what_the_kernel_evicts_for_itself_and_needs_again_is_not_held_against_what_was_taken_out_of_files() {
-        assert_eq!(said_of(&[0.0; 6], true, 10 * TAKEN).last(), Some(&Turned::Harmless));
-        assert_eq!(said_of(&[0.5, 0.5], true, 10 * TAKEN), [Turned::Hurt, Turned::HurtMuch]);
+        assert_eq!(said_of(&[0.0; 6], true, 10 * TAKEN).last(), Some(&BatchOutcome::Harmless));
+        assert_eq!(said_of(&[0.5, 0.5], true, 10 * TAKEN), [BatchOutcome::Hurt, BatchOutcome::HurtMuch]);
         // Asked of the kernel nobody can tell, and the brake holds.
-        assert_eq!(said_of(&[0.0, 0.0], false, 10 * TAKEN), [Turned::Hurt, Turned::HurtMuch]);
+        assert_eq!(said_of(&[0.0, 0.0], false, 10 * TAKEN), [BatchOutcome::Hurt, BatchOutcome::HurtMuch]);
     }
 
     #[test]
     fn what_comes_back_brakes_and_what_does_not_lets_go() {
-        assert_eq!(said(&[0.0, 0.1]), [Turned::Neither, Turned::Hurt]);
-        assert_eq!(said(&[0.5, 0.5]), [Turned::Hurt, Turned::HurtMuch]);
-        assert_eq!(said(&[0.5, 0.0, 0.5]), [Turned::Hurt, Turned::Neither, Turned::Hurt]);
-        assert_eq!(said(&[0.0; 6]).last(), Some(&Turned::Harmless));
+        assert_eq!(said(&[0.0, 0.1]), [BatchOutcome::Neither, BatchOutcome::Hurt]);
+        assert_eq!(said(&[0.5, 0.5]), [BatchOutcome::Hurt, BatchOutcome::HurtMuch]);
+        assert_eq!(said(&[0.5, 0.0, 0.5]), [BatchOutcome::Hurt, BatchOutcome::Neither, BatchOutcome::Hurt]);
+        assert_eq!(said(&[0.0; 6]).last(), Some(&BatchOutcome::Harmless));
     }
 
     #[test]
@@ -163,6 +163,6 @@ mod tests {
         let mut brake = Brake::default();
         brake.observe(0, CameBack::default());
         let much = CameBack { of_files: 1 << 40, of_evicted: 1 << 40, evicted: 1 << 40 };
-        assert_eq!(brake.observe(WATCHED, much), Turned::Neither);
+        assert_eq!(brake.observe(WATCHED, much), BatchOutcome::Neither);
     }
 }

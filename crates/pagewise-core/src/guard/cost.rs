@@ -107,7 +107,7 @@ const TELL_WITHOUT_AGAIN: u32 = 4;
 
 /// Who reclaimed between two samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct By {
+pub struct ReclaimedBy {
     /// The guard.
     pub guard: bool,
     /// kswapd or an application.
@@ -206,9 +206,9 @@ pub struct Filling {
     began: Option<(u64, Paid)>,
     copying: Copying,
     cycle: u64,
-    by: By,
+    by: ReclaimedBy,
     /// Who reclaimed last: a window in which nobody did lives on what was freed before it.
-    last: By,
+    last: ReclaimedBy,
     without: Costs,
     asked_again: bool,
     with: Costs,
@@ -217,12 +217,12 @@ pub struct Filling {
 impl Filling {
     /// Takes in totals of what was paid and for what, and who reclaimed since the last sample. `true`: for
     /// some time it has been dearer with the guard than without.
-    pub fn observe(&mut self, at: u64, paid: Paid, by: By) -> bool {
+    pub fn observe(&mut self, at: u64, paid: Paid, by: ReclaimedBy) -> bool {
         let Some((began, before)) = self.began else {
             self.starts(at, paid);
             return false;
         };
-        self.by = By { guard: self.by.guard || by.guard, kernel: self.by.kernel || by.kernel };
+        self.by = ReclaimedBy { guard: self.by.guard || by.guard, kernel: self.by.kernel || by.kernel };
         if self.copying.observe(paid) {
             self.starts(at, paid);
             return false;
@@ -241,8 +241,8 @@ impl Filling {
             return false;
         };
         match by {
-            By { guard: true, kernel: false } => self.with.learn(now),
-            By { guard: false, kernel: true } => self.without.learn(now),
+            ReclaimedBy { guard: true, kernel: false } => self.with.learn(now),
+            ReclaimedBy { guard: false, kernel: true } => self.without.learn(now),
             _ => return false,
         }
         self.without().is_some_and(|without| self.with.is_above(without * (1.0 + HARMS)))
@@ -251,7 +251,7 @@ impl Filling {
     /// A window begins now, whatever was before.
     pub fn starts(&mut self, at: u64, paid: Paid) {
         self.began = Some((at, paid));
-        self.by = By::default();
+        self.by = ReclaimedBy::default();
     }
 
     /// kswapd frees so many bytes before it sleeps again: from the low watermarks to the high ones.
@@ -262,7 +262,7 @@ impl Filling {
     /// Whether nobody reclaimed since the window began.
     #[must_use]
     pub fn is_untouched(&self) -> bool {
-        self.by == By::default()
+        self.by == ReclaimedBy::default()
     }
 
     fn without(&self) -> Option<f64> {
@@ -295,7 +295,7 @@ impl Filling {
     /// Forgets a window that was not sampled throughout.
     pub fn forget(&mut self) {
         (self.began, self.copying.began) = (None, None);
-        self.last = By::default();
+        self.last = ReclaimedBy::default();
     }
 }
 
@@ -303,8 +303,8 @@ impl Filling {
 mod tests {
     use super::*;
 
-    const GUARD: By = By { guard: true, kernel: false };
-    const KERNEL: By = By { guard: false, kernel: true };
+    const GUARD: ReclaimedBy = ReclaimedBy { guard: true, kernel: false };
+    const KERNEL: ReclaimedBy = ReclaimedBy { guard: false, kernel: true };
 
     #[test]
     fn freeing_is_learnt_from_slices_that_were_not_held_up() {
@@ -326,14 +326,14 @@ mod tests {
     }
 
     impl Host {
-        fn window(&mut self, per_gib: u64, by: By) -> bool {
+        fn window(&mut self, per_gib: u64, by: ReclaimedBy) -> bool {
             self.reads(1 << 30, 1 << 30, per_gib, by)
         }
 
-        fn reads(&mut self, read: u64, came: u64, cpu: u64, by: By) -> bool {
+        fn reads(&mut self, read: u64, came: u64, cpu: u64, by: ReclaimedBy) -> bool {
             let Host { filling, at, paid } = self;
             if *at == 0 {
-                filling.observe(0, *paid, By::default());
+                filling.observe(0, *paid, ReclaimedBy::default());
             }
             *at += WINDOW;
             *paid = Paid { cpu: paid.cpu + cpu, read: paid.read + read, came: paid.came + came };
@@ -358,7 +358,7 @@ mod tests {
         assert!((0..2).all(|_| !host.window(500_000_000, KERNEL)));
         // It frees for two windows in one: what the second costs is the guard's, too.
         for _ in 0..10 {
-            assert!(!host.window(600_000_000, GUARD) && !host.window(300_000_000, By::default()));
+            assert!(!host.window(600_000_000, GUARD) && !host.window(300_000_000, ReclaimedBy::default()));
         }
         let with = host.filling.known().0.unwrap() * (1_u64 << 30) as f64;
         assert!((with - 450e6).abs() < 50e6, "{with}");
@@ -388,7 +388,7 @@ mod tests {
         assert!((0..2).all(|_| !host.window(200_000_000, KERNEL)));
         assert!(!host.window(5_000_000_000, GUARD));
         assert!((0..5).all(|_| !host.window(200_000_000, GUARD)), "an outlier is over with its window");
-        assert!((0..5).all(|_| !host.window(5_000_000_000, By { guard: true, kernel: true })));
+        assert!((0..5).all(|_| !host.window(5_000_000_000, ReclaimedBy { guard: true, kernel: true })));
         // After such windows it still listens.
         assert!((0..3).any(|_| host.window(850_000_000, GUARD)));
     }
@@ -396,7 +396,7 @@ mod tests {
     #[test]
     fn half_a_second_of_the_kernel_is_enough() {
         let mut filling = Filling::default();
-        filling.observe(0, Paid::default(), By::default());
+        filling.observe(0, Paid::default(), ReclaimedBy::default());
         let paid = |cpu: u64, came: u64| Paid { cpu, read: came, came };
         let quarter = SECOND / 4;
         for quarters in 1..=2 {
@@ -426,13 +426,13 @@ mod tests {
         const G: u64 = 1 << 30;
         let mut host = Host::default();
         for _ in 0..8 {
-            host.reads(G, 0, 80_000_000, By::default());
+            host.reads(G, 0, 80_000_000, ReclaimedBy::default());
             host.reads(G, 3 * G / 4, 395_000_000, KERNEL);
         }
         let without = host.filling.known().1.unwrap() * G as f64;
         assert!((without - 500e6).abs() < 5e6, "{without}");
         for _ in 0..20 {
-            host.reads(G, 0, 80_000_000, By::default());
+            host.reads(G, 0, 80_000_000, ReclaimedBy::default());
             assert!(!host.reads(G, G, 500_000_000, GUARD), "all of it came in, and it costs the same");
         }
         let told: Vec<bool> = (0..3).map(|_| host.reads(G, G / 2, 400_000_000, GUARD)).collect();

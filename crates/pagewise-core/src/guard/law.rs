@@ -5,8 +5,8 @@
 //! shortage is not of a stream's making, where the fill is faster than it can free, where what it takes comes back, and where the host is worse
 //! off with it than without.
 
-use super::brake::{Brake, CameBack, Turned};
-use super::cost::{By, Filling, Freeing, Paid};
+use super::brake::{BatchOutcome, Brake, CameBack};
+use super::cost::{Filling, Freeing, Paid, ReclaimedBy};
 use super::inflow::{Cause, Inflow};
 use super::sample::{Domain, Sample};
 use super::{ControlLaw, Decision, MILLISECOND, SECOND, Slice};
@@ -106,7 +106,7 @@ const LONGEST_AUDITION: u64 = 6 * SECOND;
 /// Why nothing is reclaimed although memory is short.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "why")]
-pub enum Why {
+pub enum WaitReason {
     /// Something other than a stream fills memory: kswapd does a good job there.
     NotAStream,
     /// The stream writes: what it left is dirty, and writeback has to come first.
@@ -135,32 +135,32 @@ pub enum Why {
     Audition,
 }
 
-impl Why {
+impl WaitReason {
     /// In words, as the end of "leaves the node to the kernel: …".
     #[must_use]
     pub fn words(self) -> String {
         match self {
-            Why::NotAStream => "what fills memory is no stream through the page cache".to_owned(),
-            Why::Dirty => {
+            WaitReason::NotAStream => "what fills memory is no stream through the page cache".to_owned(),
+            WaitReason::Dirty => {
                 "most of what could be taken is dirty; writeback comes first (vm.dirty_background_bytes)".to_owned()
             }
-            Why::LittleToTake => "little page cache is left that was used only once".to_owned(),
-            Why::NearAnonymous => {
+            WaitReason::LittleToTake => "little page cache is left that was used only once".to_owned(),
+            WaitReason::NearAnonymous => {
                 "so little file cache is left that the kernel would take anonymous memory in its place".to_owned()
             }
-            Why::Infeasible { cores } => format!(
+            WaitReason::Infeasible { cores } => format!(
                 "this fill needs {cores:.2} cores to be freed in time, more than it may use; limit the streamer (memory.high of \
                  its cgroup), have it read with RWF_DONTCACHE, or give it larger folios (read_ahead_kb)"
             ),
-            Why::CpuCap => "the CPU time it may use is used up".to_owned(),
-            Why::CameBack => "what was taken came back soon: it was somebody's working set".to_owned(),
-            Why::Dearer { by } => format!(
+            WaitReason::CpuCap => "the CPU time it may use is used up".to_owned(),
+            WaitReason::CameBack => "what was taken came back soon: it was somebody's working set".to_owned(),
+            WaitReason::Dearer { by } => format!(
                 "every GiB that comes in costs {:.0} % more kernel time with the guard than without; the hypervisor may take \
                  back what is free",
                 by * 100.0
             ),
-            Why::NoProgress => "the kernel gave next to nothing, three times in a row".to_owned(),
-            Why::Audition => "for some seconds, to learn what filling costs without the guard".to_owned(),
+            WaitReason::NoProgress => "the kernel gave next to nothing, three times in a row".to_owned(),
+            WaitReason::Audition => "for some seconds, to learn what filling costs without the guard".to_owned(),
         }
     }
 }
@@ -178,7 +178,7 @@ pub enum Mode {
     /// Memory is short and the kernel is left to it.
     Leaving {
         /// Why.
-        because: Why,
+        because: WaitReason,
     },
 }
 
@@ -239,7 +239,7 @@ pub struct Law {
     seconds_held: f64,
     batch: Option<Batch>,
     rests_until: u64,
-    left_alone: Option<(u64, Why)>,
+    left_alone: Option<(u64, WaitReason)>,
     left_alone_for: u64,
     left_until: Option<u64>,
     poor_batches: u32,
@@ -429,7 +429,7 @@ impl Law {
 
     /// What the brakes say of what was taken so far.
     fn judge(&mut self, sample: &Sample<'_>) {
-        let by = By { guard: self.made_since, kernel: sample.too_late > self.too_late };
+        let by = ReclaimedBy { guard: self.made_since, kernel: sample.too_late > self.too_late };
         self.is_late = by.kernel && matches!(self.mode, Mode::Armed | Mode::Reclaiming);
         (self.too_late, self.made_since) = (sample.too_late, false);
         let low: u64 = sample.zones.iter().map(|zone| zone.low).sum();
@@ -455,10 +455,10 @@ impl Law {
             evicted: sample.stolen_file.saturating_sub(sample.taken_of_files),
         };
         match self.brake.observe(sample.at, came_back) {
-            Turned::Neither => {}
-            Turned::Hurt => self.seconds_held = (self.seconds_held / 2.0).max(SHORTEST_BATCH),
-            Turned::HurtMuch => self.leave(sample.at, Why::CameBack, STANDS_DOWN),
-            Turned::Harmless => {
+            BatchOutcome::Neither => {}
+            BatchOutcome::Hurt => self.seconds_held = (self.seconds_held / 2.0).max(SHORTEST_BATCH),
+            BatchOutcome::HurtMuch => self.leave(sample.at, WaitReason::CameBack, STANDS_DOWN),
+            BatchOutcome::Harmless => {
                 self.seconds_held = (self.seconds_held * 1.1).min(self.settings.batch.max(SHORTEST_BATCH))
             }
         }
@@ -479,12 +479,12 @@ impl Law {
             self.seconds_held = (self.seconds_held / 2.0).max(SHORTEST_BATCH);
         } else {
             let by = with.zip(without).map_or(0.0, |(with, without)| with / without - 1.0);
-            self.leave(at, Why::Dearer { by }, LONGEST_STANDS_DOWN);
+            self.leave(at, WaitReason::Dearer { by }, LONGEST_STANDS_DOWN);
         }
     }
 
     /// Leaves the domain to the kernel for a while, each time in a row twice as long.
-    fn leave(&mut self, at: u64, why: Why, at_least: u64) {
+    fn leave(&mut self, at: u64, why: WaitReason, at_least: u64) {
         let is_again = self.left_until.is_some_and(|until| at.saturating_sub(until) < FORGIVEN);
         let twice = (self.left_alone_for * 2).clamp(at_least, LONGEST_STANDS_DOWN);
         self.left_alone_for = if is_again { twice } else { at_least };
@@ -494,25 +494,25 @@ impl Law {
     }
 
     /// Why nothing may be taken now, though memory is short.
-    fn closed(&self, sample: &Sample<'_>, wanted: u64) -> Option<Why> {
+    fn closed(&self, sample: &Sample<'_>, wanted: u64) -> Option<WaitReason> {
         if self.settings.gate {
             match self.inflow.cause() {
                 Cause::File => {}
-                Cause::DirtyFile => return Some(Why::Dirty),
-                Cause::Little | Cause::Mixed | Cause::Other => return Some(Why::NotAStream),
+                Cause::DirtyFile => return Some(WaitReason::Dirty),
+                Cause::Little | Cause::Mixed | Cause::Other => return Some(WaitReason::NotAStream),
             }
         }
         // Behind a stream the list does not matter: what it read twice is active, and it has gone past it all the same.
         let clean = sample.inactive_file.saturating_sub(sample.dirty).max(sample.behind_streams);
         if clean < 2 * wanted {
-            return Some(Why::LittleToTake);
+            return Some(WaitReason::LittleToTake);
         }
         // Below this a node's reclaim scans anonymous memory whatever it was told (`get_scan_count`, `file_is_tiny`, 6.12).
         let is_node = matches!(sample.domain, Domain::Node { .. });
         if is_node && sample.file + sample.free() <= sample.high + sample.high / 2 {
-            return Some(Why::NearAnonymous);
+            return Some(WaitReason::NearAnonymous);
         }
-        (self.cpu_left <= 0.0).then_some(Why::CpuCap)
+        (self.cpu_left <= 0.0).then_some(WaitReason::CpuCap)
     }
 
     fn waits(&mut self, sample: &Sample<'_>, mode: Mode, nanoseconds: u64) -> Decision {
@@ -601,8 +601,8 @@ impl ControlLaw for Law {
             self.poor_batches = if batch.poor >= 2 { self.poor_batches + 1 } else { 0 };
             if self.poor_batches >= 3 {
                 self.poor_batches = 0;
-                self.leave(sample.at, Why::NoProgress, STANDS_DOWN);
-                return self.waits(sample, Mode::Leaving { because: Why::NoProgress }, LONGEST_TICK);
+                self.leave(sample.at, WaitReason::NoProgress, STANDS_DOWN);
+                return self.waits(sample, Mode::Leaving { because: WaitReason::NoProgress }, LONGEST_TICK);
             }
             let rest = 0.5 * headroom.saturating_sub(begins_at) as f64 / self.filling_next().max(1.0);
             self.rests_until = sample.at + (rest.min(1.0) * SECOND as f64) as u64;
@@ -616,19 +616,19 @@ impl ControlLaw for Law {
         let until = if rests { headroom } else { begins_at } + self.held(size);
         if let Some(because) = self.closed(sample, until.saturating_sub(headroom)) {
             let mode = match (because, self.inflow.cause()) {
-                (Why::NotAStream, Cause::Little) => Mode::Watching,
+                (WaitReason::NotAStream, Cause::Little) => Mode::Watching,
                 _ => Mode::Leaving { because },
             };
             return self.waits(sample, mode, SHORT_OF_MEMORY_TICK);
         }
         let cores = self.lasting_fill * self.freeing.cpu_per_byte() / SECOND as f64;
         if self.freeing.is_known() && cores > self.settings.cpu_cap {
-            let because = Why::Infeasible { cores };
+            let because = WaitReason::Infeasible { cores };
             self.leave(sample.at, because, STANDS_DOWN_BRIEFLY);
             return self.waits(sample, Mode::Leaving { because }, LONGEST_TICK);
         }
         if self.auditions(sample) {
-            return self.waits(sample, Mode::Leaving { because: Why::Audition }, SHORT_OF_MEMORY_TICK);
+            return self.waits(sample, Mode::Leaving { because: WaitReason::Audition }, SHORT_OF_MEMORY_TICK);
         }
         self.batch = Some(Batch { began: sample.at, until, poor: 0 });
         self.reclaims(sample, until - headroom)
@@ -701,7 +701,7 @@ mod tests {
         sample.stolen_file += 30 * MIB;
     }
 
-    fn why(mode: Mode) -> Why {
+    fn why(mode: Mode) -> WaitReason {
         match mode {
             Mode::Leaving { because } => because,
             other => panic!("{other:?}"),
@@ -720,12 +720,12 @@ mod tests {
 
     #[test]
     fn a_shortage_of_anonymous_memory_is_left_to_the_kernel() {
-        assert_eq!(why(after(law(), |sample| sample.anonymous += 30 * MIB).1), Why::NotAStream);
+        assert_eq!(why(after(law(), |sample| sample.anonymous += 30 * MIB).1), WaitReason::NotAStream);
         let mixed = |sample: &mut Sample<'static>| {
             streams(sample);
             sample.stolen_anonymous += 30 * MIB;
         };
-        assert_eq!(why(after(law(), mixed).1), Why::NotAStream);
+        assert_eq!(why(after(law(), mixed).1), WaitReason::NotAStream);
     }
 
     #[test]
@@ -734,12 +734,12 @@ mod tests {
             streams(sample);
             sample.dirty = sample.inactive_file * 3 / 4;
         };
-        assert_eq!(why(after(law(), dirty).1), Why::Dirty);
+        assert_eq!(why(after(law(), dirty).1), WaitReason::Dirty);
         let little = |sample: &mut Sample<'static>| {
             streams(sample);
             sample.inactive_file = 8 * MIB;
         };
-        assert_eq!(why(after(law(), little).1), Why::LittleToTake);
+        assert_eq!(why(after(law(), little).1), WaitReason::LittleToTake);
         let behind = |sample: &mut Sample<'static>| {
             little(sample);
             sample.behind_streams = 2 << 30;
@@ -855,7 +855,7 @@ mod tests {
             streams(sample);
             sample.high = 4 << 30;
         };
-        assert_eq!(why(after(law(), near).1), Why::NearAnonymous);
+        assert_eq!(why(after(law(), near).1), WaitReason::NearAnonymous);
         let cgroup = |sample: &mut Sample<'static>| {
             near(sample);
             sample.domain = Domain::Cgroup { limit: 24 << 30 };
@@ -866,7 +866,7 @@ mod tests {
     #[test]
     fn the_kernel_is_watched_at_it_first() {
         let (_, mode) = after(Law::new(Settings::default()), streams);
-        assert_eq!(why(mode), Why::Audition);
+        assert_eq!(why(mode), WaitReason::Audition);
         // With kswapd at work meanwhile it is soon known what filling costs.
         let kernel_works = |sample: &mut Sample<'static>| {
             streams(sample);
@@ -888,7 +888,7 @@ mod tests {
             if let Decision::Reclaim(asked) = law.decide(&sample) {
                 law.made(Slice { asked, freed: asked, took: MILLISECOND, cpu: MILLISECOND, ..Slice::default() });
             }
-            listened += u64::from(fills && matches!(law.mode(), Mode::Leaving { because: Why::Audition }));
+            listened += u64::from(fills && matches!(law.mode(), Mode::Leaving { because: WaitReason::Audition }));
         }
         let seconds = listened as f64 * 0.02;
         assert!((4.0..=9.0).contains(&seconds), "{seconds} of the 18 s in which it filled");
@@ -906,9 +906,9 @@ mod tests {
                 law.made(Slice { asked, freed: asked, took: MILLISECOND, cpu: MILLISECOND, ..Slice::default() });
                 sample.came_back += asked / 2;
             }
-            left |= matches!(law.mode(), Mode::Leaving { because: Why::CameBack });
+            left |= matches!(law.mode(), Mode::Leaving { because: WaitReason::CameBack });
         }
-        assert!(left && matches!(law.mode(), Mode::Leaving { because: Why::CameBack }), "{:?}", law.mode());
+        assert!(left && matches!(law.mode(), Mode::Leaving { because: WaitReason::CameBack }), "{:?}", law.mode());
     }
 
     #[test]
@@ -925,7 +925,7 @@ mod tests {
             }
         }
         assert!(asked_for <= 8, "{asked_for}");
-        assert_eq!(why(law.mode()), Why::NoProgress);
+        assert_eq!(why(law.mode()), WaitReason::NoProgress);
     }
 
     #[test]

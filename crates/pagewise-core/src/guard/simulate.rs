@@ -56,7 +56,7 @@ const TOUCHING: f64 = 0.2 * SECOND as f64 / GIB;
 
 /// How a run went.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Ran {
+pub struct SimulationOutcome {
     /// Times free memory fell below the low watermark, and kswapd woke.
     pub crossings: u64,
     /// Of them those after the first ten seconds.
@@ -93,7 +93,7 @@ struct Node<'m> {
     lowest: [f64; 2],
     lowest_since: u64,
     reported: f64,
-    ran: Ran,
+    ran: SimulationOutcome,
     free_seconds: f64,
 }
 
@@ -116,7 +116,7 @@ impl<'m> Node<'m> {
             lowest: [free; 2],
             lowest_since: 0,
             reported: 0.0,
-            ran: Ran::default(),
+            ran: SimulationOutcome::default(),
             free_seconds: 0.0,
         }
     }
@@ -234,7 +234,7 @@ impl<'m> Node<'m> {
 }
 
 /// Runs a law on a model to its end.
-pub fn run(model: &Model, law: &mut impl ControlLaw) -> Ran {
+pub fn run(model: &Model, law: &mut impl ControlLaw) -> SimulationOutcome {
     let mut node = Node::of(model);
     while !node.is_over() {
         // A look at the kernel's files takes time, too.
@@ -260,9 +260,9 @@ pub fn run(model: &Model, law: &mut impl ControlLaw) -> Ran {
 
 /// Does nothing: what the kernel does by itself.
 #[derive(Clone, Copy, Debug)]
-pub struct Nobody;
+pub struct NoGuard;
 
-impl ControlLaw for Nobody {
+impl ControlLaw for NoGuard {
     fn decide(&mut self, _: &Sample<'_>) -> Decision {
         Decision::Wait(100 * MILLISECOND)
     }
@@ -272,7 +272,7 @@ impl ControlLaw for Nobody {
 
 #[cfg(test)]
 mod tests {
-    use super::super::law::{Law, Mode, Settings, Why};
+    use super::super::law::{Law, Mode, Settings, WaitReason};
     use super::super::paper::Paper;
     use super::*;
 
@@ -317,7 +317,9 @@ mod tests {
             let mut law = Law::new(Settings { audition: false, ..Settings::default() });
             let ran = run(&Model::of(size, fill * GIB, cost), &mut law);
             assert!(ran.guard_cpu < 0.1, "it raced: {ran:?}");
-            let Mode::Leaving { because: Why::Infeasible { cores } } = law.mode() else { panic!("{:?}", law.mode()) };
+            let Mode::Leaving { because: WaitReason::Infeasible { cores } } = law.mode() else {
+                panic!("{:?}", law.mode())
+            };
             // More cannot come in than kswapd frees with a core.
             let wanted = (fill * cost / 1000.0).min(1.0);
             assert!((cores / wanted - 1.0).abs() < 0.2, "{cores} of {wanted}");
@@ -349,14 +351,14 @@ mod tests {
                 seconds: 120,
                 ..Model::of(24 * G, fill * GIB, 98.0)
             };
-            let alone = run(&model, &mut Nobody);
+            let alone = run(&model, &mut NoGuard);
             let guarded = run(&model, &mut Law::new(Settings::default()));
             assert!(guarded.cpu_per_gib < alone.cpu_per_gib * 1.1, "{fill} GiB/s: {alone:?} {guarded:?}");
         }
         // Free what a naive guard frees, and it is.
         let model = Model { reporting: Some(0.85 * SECOND as f64 / GIB), ..Model::of(24 * G, 0.15 * GIB, 98.0) };
         let (alone, naive) =
-            (run(&model, &mut Nobody), run(&model, &mut Paper::new(500 << 20, 600 << 20, SECOND / 10)));
+            (run(&model, &mut NoGuard), run(&model, &mut Paper::new(500 << 20, 600 << 20, SECOND / 10)));
         assert!(naive.cpu_per_gib > alone.cpu_per_gib * 1.3, "{alone:?} {naive:?}");
     }
 }

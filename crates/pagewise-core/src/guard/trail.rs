@@ -49,7 +49,7 @@ struct Stretch {
 
 /// Where bytes can be taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Take {
+pub struct TakeableRange {
     /// The stretch.
     pub stretch: usize,
     /// Its first byte.
@@ -229,12 +229,12 @@ impl Trail {
     /// The stretch that is to be taken next: the nearest behind the head, but for the last ones. `None` where the file is not
     /// streamed or nothing of it is left.
     #[must_use]
-    pub fn next(&self) -> Option<Take> {
+    pub fn next(&self) -> Option<TakeableRange> {
         let head = self.head.filter(|_| self.is_streamed())?;
         let count = self.stretches.len();
         let behind = (LEFT_BEHIND..count.saturating_sub(1)).map(|distance| (head + count - distance) % count);
         let stretch = behind.into_iter().find(|index| self.stretches[*index].is_here)?;
-        Some(Take { stretch, from: stretch as u64 * self.stretch, length: self.stretch })
+        Some(TakeableRange { stretch, from: stretch as u64 * self.stretch, length: self.stretch })
     }
 
     /// Bytes that could be taken, those of the last stretches behind the head left alone.

@@ -1,6 +1,6 @@
 //! A piece of a process's memory that one huge page would hold, and whether it is worth one.
 
-use super::mapping::Unfit;
+use super::mapping::WhyNotHuge;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ pub struct Block {
 
 /// What makes a block worth it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Wanted {
+pub struct BlockCriteria {
     /// Bytes a huge page holds.
     pub huge_size: u64,
     /// The part of it, from 0 to 1, that must be present. What is not is filled with zeroes, and so becomes memory in vain.
@@ -54,7 +54,7 @@ pub struct Count {
 
 /// Bytes of memory by what they lie on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Held {
+pub struct MemoryByBacking {
     /// On huge pages.
     pub huge: u64,
     /// On small pages.
@@ -65,11 +65,11 @@ pub struct Held {
     pub untouched: u64,
 }
 
-impl Held {
+impl MemoryByBacking {
     /// What these blocks hold.
     #[must_use]
-    pub fn by(blocks: &[Block], huge_size: u64) -> Held {
-        let mut held = Held::default();
+    pub fn by(blocks: &[Block], huge_size: u64) -> MemoryByBacking {
+        let mut held = MemoryByBacking::default();
         for block in blocks {
             if block.is_huge {
                 held.huge += huge_size;
@@ -95,7 +95,7 @@ pub struct Plan {
 impl Plan {
     /// Of all blocks those that are worth it.
     #[must_use]
-    pub fn of(blocks: &[Block], wanted: &Wanted) -> Plan {
+    pub fn of(blocks: &[Block], wanted: &BlockCriteria) -> Plan {
         let mut plan = Plan::default();
         for block in blocks.iter().filter(|block| !block.is_huge) {
             match block.worth(wanted) {
@@ -129,7 +129,7 @@ impl Block {
     ///
     /// # Errors
     /// The first reason that holds.
-    pub fn worth(&self, wanted: &Wanted) -> Result<(), LeftOut> {
+    pub fn worth(&self, wanted: &BlockCriteria) -> Result<(), LeftOut> {
         if self.swapped > 0 {
             return Err(LeftOut::SwappedOut);
         }
@@ -144,11 +144,11 @@ impl Block {
 }
 
 /// Mappings that were passed over, by the reason: how many, and what of them is in memory.
-pub type PassedOver = BTreeMap<Unfit, Passed>;
+pub type PassedOver = BTreeMap<WhyNotHuge, SkippedMappings>;
 
 /// Mappings that were passed over for one reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Passed {
+pub struct SkippedMappings {
     /// How many.
     pub mappings: u64,
     /// Bytes of them in memory.
@@ -174,7 +174,7 @@ mod tests {
         let swapped = Block { swapped: 4096, ..block(3, HUGE - 4096) };
         let huge = Block { is_huge: true, ..block(4, HUGE) };
         let all = [nearly, half, swapped, huge, block(5, 0), full];
-        let wanted = Wanted { huge_size: HUGE, least_present: 0.9, room: u64::MAX };
+        let wanted = BlockCriteria { huge_size: HUGE, least_present: 0.9, room: u64::MAX };
         let plan = Plan::of(&all, &wanted);
         assert_eq!(plan.blocks, [full, nearly]);
         assert_eq!(plan.adds(HUGE), 4096);
@@ -182,10 +182,10 @@ mod tests {
         assert_eq!(plan.left_out[&LeftOut::SwappedOut].blocks, 1);
         assert_eq!(plan.left_out[&LeftOut::Untouched], Count { blocks: 1, would_add: HUGE });
 
-        let plan = Plan::of(&all, &Wanted { room: HUGE + 1, ..wanted });
+        let plan = Plan::of(&all, &BlockCriteria { room: HUGE + 1, ..wanted });
         assert_eq!(plan.blocks, [full]);
         assert_eq!(plan.left_out[&LeftOut::BeyondBudget], Count { blocks: 1, would_add: 4096 });
-        let held = Held::by(&all, HUGE);
+        let held = MemoryByBacking::by(&all, HUGE);
         assert_eq!((held.huge, held.swapped), (HUGE, 4096));
         assert_eq!(held.huge + held.small + held.swapped + held.untouched, 6 * HUGE);
     }
@@ -202,7 +202,7 @@ mod tests {
                 Block { start: number as u64 * HUGE, present: present * 4096, swapped, is_huge: *is_huge && *present == 512 }
             };
             let blocks: Vec<Block> = pages.iter().enumerate().map(of).collect();
-            let plan = Plan::of(&blocks, &Wanted { huge_size: HUGE, least_present: least, room: room * HUGE });
+            let plan = Plan::of(&blocks, &BlockCriteria { huge_size: HUGE, least_present: least, room: room * HUGE });
             let huge = blocks.iter().filter(|block| block.is_huge).count();
             let left: u64 = plan.left_out.values().map(|count| count.blocks).sum();
             prop_assert_eq!(plan.blocks.len() + huge + left as usize, blocks.len());

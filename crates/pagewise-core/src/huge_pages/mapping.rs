@@ -27,7 +27,7 @@ pub struct Mapping {
 /// Why no page of a mapping can be made huge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Unfit {
+pub enum WhyNotHuge {
     /// A file, shared memory, or memory that the process may not write.
     NotAnonymous,
     /// A stack, or a page of the kernel's.
@@ -43,18 +43,18 @@ impl Mapping {
     ///
     /// # Errors
     /// The first reason that holds.
-    pub fn fits(&self, huge_size: u64) -> Result<(), Unfit> {
+    pub fn fits(&self, huge_size: u64) -> Result<(), WhyNotHuge> {
         if self.is_special {
-            return Err(Unfit::Special);
+            return Err(WhyNotHuge::Special);
         }
         if !self.is_anonymous {
-            return Err(Unfit::NotAnonymous);
+            return Err(WhyNotHuge::NotAnonymous);
         }
         if self.forbids_huge {
-            return Err(Unfit::Forbidden);
+            return Err(WhyNotHuge::Forbidden);
         }
         let first = self.start.next_multiple_of(huge_size);
-        if first.saturating_add(huge_size) <= self.end { Ok(()) } else { Err(Unfit::TooSmall) }
+        if first.saturating_add(huge_size) <= self.end { Ok(()) } else { Err(WhyNotHuge::TooSmall) }
     }
 }
 
@@ -123,9 +123,15 @@ Rss:                4096 kB
         let fits: Vec<_> = read.iter().map(|mapping| mapping.fits(2 << 20)).collect();
         assert_eq!(
             fits,
-            [Ok(()), Err(Unfit::Forbidden), Err(Unfit::NotAnonymous), Err(Unfit::NotAnonymous), Err(Unfit::Special)]
+            [
+                Ok(()),
+                Err(WhyNotHuge::Forbidden),
+                Err(WhyNotHuge::NotAnonymous),
+                Err(WhyNotHuge::NotAnonymous),
+                Err(WhyNotHuge::Special)
+            ]
         );
-        assert_eq!(Mapping { end: 0x60_0000, ..read[0].clone() }.fits(4 << 20), Err(Unfit::TooSmall));
+        assert_eq!(Mapping { end: 0x60_0000, ..read[0].clone() }.fits(4 << 20), Err(WhyNotHuge::TooSmall));
     }
 
     proptest! {

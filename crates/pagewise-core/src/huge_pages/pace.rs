@@ -47,7 +47,7 @@ const ANOTHER_PHASE: f64 = 0.2;
 
 /// What comes next.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Next {
+pub enum NextStep {
     /// Make none for so many seconds.
     Rest(f64),
     /// Make pages at so many a second, for so many seconds.
@@ -61,7 +61,7 @@ pub enum Next {
 
 /// What was seen of the process in a stretch that is over.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Seen {
+pub struct StretchProgress {
     /// How long it was, seconds.
     pub seconds: f64,
     /// User time of all threads in it, seconds.
@@ -79,7 +79,7 @@ pub struct Pace {
     alone: Option<f64>,
     /// Stretches of work since the last rest.
     worked: u32,
-    current: Next,
+    current: NextStep,
     /// The part of its progress that it lost lately, and pages made a second.
     lately: Option<(f64, f64)>,
     /// User time while pages were made, and what it would have been.
@@ -95,7 +95,7 @@ impl Pace {
             rate: FIRST,
             alone: None,
             worked: 0,
-            current: Next::Rest(REST),
+            current: NextStep::Rest(REST),
             lately: None,
             kept: (0.0, 0.0),
         }
@@ -109,15 +109,15 @@ impl Pace {
 
     /// What to do now.
     #[must_use]
-    pub fn now(&self) -> Next {
+    pub fn now(&self) -> NextStep {
         self.current
     }
 
     /// What came of it, and so what is next.
-    pub fn after(&mut self, seen: Seen) -> Next {
+    pub fn after(&mut self, seen: StretchProgress) -> NextStep {
         let cores = seen.user / seen.seconds.max(1e-9);
         match self.current {
-            Next::Rest(_) => {
+            NextStep::Rest(_) => {
                 let was_idle = self.is_idle();
                 let same = self.alone.filter(|before| (cores - before).abs() <= ANOTHER_PHASE * before);
                 self.alone = Some(same.map_or(cores, |before| before + LATEST_REST * (cores - before)));
@@ -132,15 +132,15 @@ impl Pace {
                     self.lately = None;
                 }
             }
-            Next::Work { .. } => self.judge(cores, seen),
+            NextStep::Work { .. } => self.judge(cores, seen),
         }
         let most = if self.is_idle() { WORK_BETWEEN_RESTS_OF_IDLE } else { WORK_BETWEEN_RESTS };
         let must_rest = self.fixed.is_none() && self.worked >= most;
-        self.current = if must_rest { Next::Rest(REST) } else { Next::Work { rate: self.rate, seconds: WORK } };
+        self.current = if must_rest { NextStep::Rest(REST) } else { NextStep::Work { rate: self.rate, seconds: WORK } };
         self.current
     }
 
-    fn judge(&mut self, cores: f64, seen: Seen) {
+    fn judge(&mut self, cores: f64, seen: StretchProgress) {
         self.worked += 1;
         let alone = self.alone.unwrap_or(0.0);
         if !self.is_idle() {
@@ -184,11 +184,11 @@ mod tests {
         let (mut at, mut rates) = (0.0, Vec::new());
         while at < seconds {
             let seen = match pace.now() {
-                Next::Rest(seconds) => Seen { seconds, user: cores * seconds, made: 0 },
-                Next::Work { rate, seconds } => {
+                NextStep::Rest(seconds) => StretchProgress { seconds, user: cores * seconds, made: 0 },
+                NextStep::Work { rate, seconds } => {
                     rates.push(rate);
                     let made = (rate * seconds) as u64;
-                    Seen { seconds, user: (cores * (1.0 - cost * rate)).max(0.0) * seconds, made }
+                    StretchProgress { seconds, user: (cores * (1.0 - cost * rate)).max(0.0) * seconds, made }
                 }
             };
             at += seen.seconds;

@@ -51,7 +51,7 @@ impl Known {
 
 /// A column whose numbers are used, and where.
 #[derive(Clone, Copy, Debug)]
-struct Used {
+struct UsedColumn {
     word: usize,
     known: Known,
     column: u32,
@@ -60,7 +60,7 @@ struct Used {
 /// What stands under the current header.
 #[derive(Clone, Debug, Default)]
 struct Table {
-    used: Vec<Used>,
+    used: Vec<UsedColumn>,
     width: usize,
     /// Words of the clock in front.
     clock: Vec<Clock>,
@@ -222,7 +222,7 @@ impl Collectl {
             match tools::of_collectl(tables, word, nth).map(Known::of) {
                 Some(known) => {
                     let column = self.listing.column(known.column.source, known.column.name, "", known.unit);
-                    table.used.push(Used { word: index, known, column });
+                    table.used.push(UsedColumn { word: index, known, column });
                 }
                 None if *word == "Fragments" => table.fragments = Some(index),
                 None if !tables.is_empty() && self.columns_left.len() < 200 => {
@@ -466,7 +466,8 @@ impl Collectl {
         let expected = table.width - table.clock.len() + clock.len();
         let shift = clock.len() - table.clock.len();
         let values: Option<Vec<(u32, Known, u64)>> = if words.len() == expected {
-            let value = |used: &Used| Some((used.column, used.known, number_of(words[used.word + shift], used.known)?));
+            let value =
+                |used: &UsedColumn| Some((used.column, used.known, number_of(words[used.word + shift], used.known)?));
             table.used.iter().map(value).collect()
         } else {
             None

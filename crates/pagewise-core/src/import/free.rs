@@ -6,7 +6,7 @@
 
 use super::listing::{Listing, MOST_KIB};
 use super::merge::Assumed;
-use super::snapshots::{Snapshots, Taken};
+use super::snapshots::{KernelNumber, Snapshots};
 use super::times::Stamp;
 use super::words::{decimal, quoted};
 use super::{Kind, Parser, Problem, SOURCE};
@@ -283,8 +283,14 @@ impl Free {
     }
 
     fn put(&mut self, source: &'static str, name: &'static str, kib: f64, number: usize) -> Result<(), Problem> {
-        let taken =
-            Taken { source, name, labels: "", unit: RawUnit::KiB, moves: Moves::Gauge, value: kib.round() as u64 };
+        let taken = KernelNumber {
+            source,
+            name,
+            labels: "",
+            unit: RawUnit::KiB,
+            moves: Moves::Gauge,
+            value: kib.round() as u64,
+        };
         self.snapshots.put(&taken, None, number)
     }
 
@@ -319,7 +325,8 @@ impl Free {
         let labels = format!("cgroup={name}");
         let mut put = |source, name, kib: f64| {
             let value = (kib * 1024.0).round() as u64;
-            let taken = Taken { source, name, labels: &labels, unit: RawUnit::Bytes, moves: Moves::Gauge, value };
+            let taken =
+                KernelNumber { source, name, labels: &labels, unit: RawUnit::Bytes, moves: Moves::Gauge, value };
             self.snapshots.put(&taken, None, number)
         };
         Some(put(SOURCE, "container_used", used).and_then(|()| put("cgroup_memory", "max", limit)))

@@ -52,25 +52,25 @@ fn lacks_slab(text: &str) -> Option<&str> {
 
 /// `  cache: p_ed_pids, object size: 274832, buffer size: 274880, default order: 7, min order: 7`: the name of the cache, and the smallest block
 /// that would do.
-fn of_slab(text: &str) -> Option<Wanted<'_>> {
+fn of_slab(text: &str) -> Option<FailedCache<'_>> {
     let (name, rest) = text.trim().strip_prefix("cache: ")?.split_once(", object size: ")?;
     let (_, order) = rest.split_once("min order: ")?;
     let (_, bytes) = rest.split_once("buffer size: ")?;
     let bytes = bytes.split(',').next()?.trim().parse().ok()?;
     let order = order.trim().parse().ok().filter(|order| *order < 64)?;
-    Some(Wanted { name, bytes, order })
+    Some(FailedCache { name, bytes, order })
 }
 
 /// A cache that got no slab.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Wanted<'t> {
+struct FailedCache<'t> {
     name: &'t str,
     /// Of an object with all that stands around it.
     bytes: u64,
     order: u32,
 }
 
-impl Wanted<'_> {
+impl FailedCache<'_> {
     /// `kmalloc-1024(1793:c8edef)`: the cache of a control group, which is within that group's limit (2.6.38 to 5.8, `mm/slab_common.c`).
     fn is_of_group(&self) -> bool {
         self.name.ends_with(')') && self.name.contains('(')
@@ -340,8 +340,8 @@ impl KernelLog {
         let report = self.report.clone();
         let group = report.as_ref().and_then(|report| report.group.clone());
         let limit = match (killed.limit, group) {
-            (Some(Whose::Host), _) | (None, None) => Limit::Host,
-            (Some(Whose::Group), group) => Limit::Group(group.unwrap_or_default()),
+            (Some(LimitOwner::Host), _) | (None, None) => Limit::Host,
+            (Some(LimitOwner::Group), group) => Limit::Group(group.unwrap_or_default()),
             (None, Some(group)) => Limit::Group(group),
         };
         // `Kill process 7`, and then `Killed process 7`, or a child of it.
@@ -431,7 +431,7 @@ impl KernelLog {
 
 /// Whose limit a line of a killing names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Whose {
+enum LimitOwner {
     Host,
     Group,
 }
@@ -439,7 +439,7 @@ enum Whose {
 /// A line that says who is killed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Killed<'t> {
-    limit: Option<Whose>,
+    limit: Option<LimitOwner>,
     /// It is about to be, or a child of it.
     is_announced: bool,
     pid: Option<u32>,
@@ -451,12 +451,12 @@ struct Killed<'t> {
 /// `VM: killing process java` (2.4, 2.6; at a page fault).
 fn killed(text: &str) -> Option<Killed<'_>> {
     if let Some(comm) = text.strip_prefix("VM: killing process ") {
-        return Some(Killed { limit: Some(Whose::Host), is_announced: false, pid: None, comm: comm.trim() });
+        return Some(Killed { limit: Some(LimitOwner::Host), is_announced: false, pid: None, comm: comm.trim() });
     }
     let is = |begin: &str| text.get(..begin.len()).is_some_and(|head| head.eq_ignore_ascii_case(begin));
     let limit = match () {
-        () if is("Out of memory") => Some(Whose::Host),
-        () if is("Memory cgroup out of memory") => Some(Whose::Group),
+        () if is("Out of memory") => Some(LimitOwner::Host),
+        () if is("Memory cgroup out of memory") => Some(LimitOwner::Group),
         () if is("Killed process ") => None,
         () => return None,
     };

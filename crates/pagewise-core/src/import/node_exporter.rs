@@ -6,7 +6,7 @@
 
 use super::listing::Listing;
 use super::merge::Assumed;
-use super::snapshots::{Snapshots, Taken};
+use super::snapshots::{KernelNumber, Snapshots};
 use super::times::{SECOND, Stamp};
 use super::{Kind, Parser, Problem, SOURCE};
 use crate::counter::{Kind as Moves, describe};
@@ -242,10 +242,10 @@ impl NodeExporter {
             return Ok(());
         };
         let Meaning { source, name, labels, unit, moves, .. } = &meaning;
-        let taken = Taken { source, name, labels, unit: *unit, moves: *moves, value };
+        let taken = KernelNumber { source, name, labels, unit: *unit, moves: *moves, value };
         self.snapshots.put(&taken, sample.at, number)?;
         if meaning.is_of_cpu {
-            self.snapshots.add(&Taken { labels: "", ..taken }, sample.at)?;
+            self.snapshots.add(&KernelNumber { labels: "", ..taken }, sample.at)?;
         }
         Ok(())
     }

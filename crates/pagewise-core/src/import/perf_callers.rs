@@ -4,7 +4,7 @@
 //! called it. What a drawing does not tell, or cannot be understood, stays with the function alone.
 
 use super::kernel_names::{self, is_kernel_thread};
-use super::perf_graph::{Graph, Reading, Way};
+use super::perf_graph::{Graph, GraphPath, Reading};
 use super::perf_top::Entry;
 use crate::kernel_text::functions::{Family, families_of};
 use crate::recording::Frame;
@@ -22,7 +22,7 @@ pub(super) struct Stack {
 
 /// All stacks of a table.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct TableStacks {
     pub(super) stacks: Vec<Stack>,
     /// How much there was, listed or not.
     pub(super) total: u64,
@@ -50,7 +50,7 @@ enum Order {
 ///
 /// # Errors
 /// When there are only shares that overlap.
-pub(super) fn stacks_of(entries: &[Entry], children_only: bool) -> Result<Seen, String> {
+pub(super) fn stacks_of(entries: &[Entry], children_only: bool) -> Result<TableStacks, String> {
     let reading = reading_of(entries);
     let modules = modules_of(entries);
     let has_children = entries.iter().any(|entry| entry.row.children.is_some());
@@ -78,7 +78,7 @@ pub(super) fn stacks_of(entries: &[Entry], children_only: bool) -> Result<Seen, 
                 let found = outer.get(&(entry.row.comm.as_str(), entry.row.name.as_str()));
                 let found = found.map_or(&[][..], Vec::as_slice);
                 let all = found.iter().map(|way| way.part).sum::<f64>().max(entry.row.share as f64).max(1.0);
-                found.iter().map(|way| Way { names: way.names.clone(), part: way.part / all }).collect()
+                found.iter().map(|way| GraphPath { names: way.names.clone(), part: way.part / all }).collect()
             }
             (true, Order::Callee) => callers(entry, reading, whole(entry)),
             (false, _) => callers(entry, reading, entry.row.share),
@@ -97,18 +97,24 @@ pub(super) fn stacks_of(entries: &[Entry], children_only: bool) -> Result<Seen, 
         _ if is_of_samples => entries.iter().map(count).fold(0, u64::saturating_add),
         _ => WHOLE,
     };
-    Ok(Seen { stacks, total, is_of_samples, notes: Vec::new() })
+    Ok(TableStacks { stacks, total, is_of_samples, notes: Vec::new() })
 }
 
-impl Seen {
+impl TableStacks {
     /// What is left where shares overlap: that something was seen, and not where.
-    pub(super) fn overlapping(why: String) -> Seen {
-        Seen { stacks: Vec::new(), total: WHOLE, is_of_samples: false, notes: vec![format!("perf: {why}")] }
+    pub(super) fn overlapping(why: String) -> TableStacks {
+        TableStacks { stacks: Vec::new(), total: WHOLE, is_of_samples: false, notes: vec![format!("perf: {why}")] }
     }
 }
 
 /// Adds a function's count, spread over the ways that lead to it. Names of ways begin with the function.
-fn add(stacks: &mut Vec<Stack>, entry: &Entry, ways: Vec<Way>, count: u64, modules: &HashMap<&str, Option<&str>>) {
+fn add(
+    stacks: &mut Vec<Stack>,
+    entry: &Entry,
+    ways: Vec<GraphPath>,
+    count: u64,
+    modules: &HashMap<&str, Option<&str>>,
+) {
     let row = &entry.row;
     let mut stack = |frames: Vec<Frame>, count: u64| {
         if count > 0 {
@@ -185,7 +191,7 @@ fn is_same(row: &str, drawn: &str) -> bool {
 
 /// Ways from the function of a row outwards. What does not begin or end with it is none, unless it is nowhere in the drawing: then that
 /// was drawn or cut out without it.
-fn callers(entry: &Entry, reading: Reading, share: u64) -> Vec<Way> {
+fn callers(entry: &Entry, reading: Reading, share: u64) -> Vec<GraphPath> {
     let name = entry.row.name.as_str();
     let Some(mut ways) = entry.graph.ways(reading, share) else { return Vec::new() };
     if !ways.iter().flat_map(|way| &way.names).any(|drawn| is_same(name, drawn)) {
@@ -292,9 +298,9 @@ fn outermost(entries: &[Entry]) -> Vec<&Entry> {
 
 /// Ways inwards from the outermost functions that have a row, by command and the function they end with; `part` in
 /// hundredths of a percent.
-fn ways_from_outside(entries: &[Entry], reading: Reading) -> HashMap<(&str, &str), Vec<Way>> {
+fn ways_from_outside(entries: &[Entry], reading: Reading) -> HashMap<(&str, &str), Vec<GraphPath>> {
     let names: HashSet<&str> = entries.iter().map(|entry| entry.row.name.as_str()).collect();
-    let mut found: HashMap<(&str, &str), Vec<Way>> = HashMap::new();
+    let mut found: HashMap<(&str, &str), Vec<GraphPath>> = HashMap::new();
     for entry in outermost(entries) {
         let comm = entry.row.comm.as_str();
         let Some(ways) = entry.graph.ways(reading, whole(entry)) else { continue };
@@ -310,7 +316,13 @@ fn ways_from_outside(entries: &[Entry], reading: Reading) -> HashMap<(&str, &str
 }
 
 /// The stack of a way that begins with the outermost function. `in_kernel`: it is known to end in the kernel.
-fn inwards(entry: &Entry, way: &Way, count: u64, in_kernel: bool, modules: &HashMap<&str, Option<&str>>) -> Stack {
+fn inwards(
+    entry: &Entry,
+    way: &GraphPath,
+    count: u64,
+    in_kernel: bool,
+    modules: &HashMap<&str, Option<&str>>,
+) -> Stack {
     let row = &entry.row;
     let mut frames: Vec<Frame> = way.names.iter().rev().map(|name| frame(name, modules)).collect();
     kernel_names::mark(&mut frames, in_kernel || is_kernel_thread(&row.comm));
@@ -345,10 +357,10 @@ fn of_children(
     reading: Reading,
     modules: &HashMap<&str, Option<&str>>,
     sum: u64,
-) -> Result<Seen, String> {
+) -> Result<TableStacks, String> {
     const NOTE: &str = "perf: it has no column of what functions have themselves (Self), only of what they have with all they \
                         call (Children)";
-    let mut seen = Seen { total: WHOLE, ..Seen::default() };
+    let mut seen = TableStacks { total: WHOLE, ..TableStacks::default() };
     if order_of_children(entries) == Order::Caller {
         for entry in outermost(entries) {
             let row = &entry.row;

@@ -53,7 +53,7 @@ pub(super) enum Reading {
 
 /// A way through a drawing, from its beginning, and how much ends there: a part of the row's share.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Way {
+pub(super) struct GraphPath {
     pub(super) names: Vec<String>,
     pub(super) part: f64,
 }
@@ -225,7 +225,7 @@ impl Graph {
     }
 
     /// Of a drawing whose branches cannot be told apart: what it begins with, up to where it branches.
-    fn trunks(&self, reading: Reading, share: u64) -> Option<Vec<Way>> {
+    fn trunks(&self, reading: Reading, share: u64) -> Option<Vec<GraphPath>> {
         let whole = match reading {
             Reading::Absolute => share,
             Reading::Relative => 10_000,
@@ -240,14 +240,14 @@ impl Graph {
                     .then_some(at + 1)
             };
             let names = std::iter::successors(Some(root), follows).map(|at| self.nodes[at].name.clone());
-            ways.push(Way { names: names.filter(|name| name != REST).collect(), part });
+            ways.push(GraphPath { names: names.filter(|name| name != REST).collect(), part });
         }
         let sum: f64 = ways.iter().map(|way| way.part).sum();
         (!self.is_broken && share > 0 && sum <= 1.01).then_some(ways)
     }
 
     /// Every way through the drawing that something ends on. What ends at a rest ends above it.
-    pub(super) fn ways(&self, reading: Reading, share: u64) -> Option<Vec<Way>> {
+    pub(super) fn ways(&self, reading: Reading, share: u64) -> Option<Vec<GraphPath>> {
         let Some((_, own)) = self.parts(reading, share) else { return self.trunks(reading, share) };
         let mut ways = Vec::new();
         let mut names_held = 0;
@@ -267,7 +267,7 @@ impl Graph {
             if names_held > MOST * 16 {
                 return None;
             }
-            ways.push(Way { names, part });
+            ways.push(GraphPath { names, part });
         }
         Some(ways)
     }

@@ -8,7 +8,7 @@
 use super::events::{event_name, shows_cpu_time};
 use super::kernel_names::{self, idle_pid};
 use super::listing::{Listing, ListingClock, count};
-use super::perf_callers::{Seen, Stack, stacks_of};
+use super::perf_callers::{Stack, TableStacks, stacks_of};
 use super::perf_graph::{Graph, without_edge};
 use super::perf_lkp::{self, Lkp};
 use super::perf_row::{self, Header, Row, at_privilege, is_module, row, without_sign};
@@ -543,7 +543,7 @@ impl Parser for PerfTop {
         let has_children_only = table.is_part || table.header.as_ref().is_some_and(Header::has_children_only);
         let seen = stacks_of(&table.entries, has_children_only);
         let has_own = |entry: &Entry| entry.row.share > 0 || entry.row.samples.unwrap_or(0) > 0;
-        let is_empty = |seen: &Seen| seen.stacks.is_empty() && !table.entries.iter().any(has_own);
+        let is_empty = |seen: &TableStacks| seen.stacks.is_empty() && !table.entries.iter().any(has_own);
         let seen = match seen {
             Ok(seen) if is_empty(&seen) => Err("functions have no share of their own".to_owned()),
             seen => seen,
@@ -552,11 +552,11 @@ impl Parser for PerfTop {
         let (seen, overlaps) = match seen {
             Ok(seen) => (seen, false),
             Err(why) if table.entries.iter().any(|entry| entry.row.frame().is_kernel()) => {
-                (Seen::overlapping(why), true)
+                (TableStacks::overlapping(why), true)
             }
             Err(what) => return Err(Problem::of_file(what, REMEDY)),
         };
-        let Seen { stacks, total, is_of_samples, notes } = seen;
+        let TableStacks { stacks, total, is_of_samples, notes } = seen;
         notes.into_iter().for_each(|note| self.listing.note(note));
         if self.drawn > MOST_DRAWN {
             self.listing.note(format!("perf: call graphs beyond {MOST_DRAWN} lines are not read"));

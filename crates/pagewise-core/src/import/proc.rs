@@ -9,7 +9,7 @@ mod allocations;
 use self::allocations::Allocations;
 use super::listing::{ListedSeries, Listing, MOST_KIB};
 use super::merge::Assumed;
-use super::snapshots::{Snapshots, Taken};
+use super::snapshots::{KernelNumber, Snapshots};
 use super::times::{SECOND, Stamp};
 use super::words::is_label;
 use super::{Kind, Parser, Problem, SOURCE};
@@ -543,7 +543,8 @@ impl Proc {
         let places = table.largest.iter().map(|(labels, kib)| ("kernel_pages", labels.as_str(), *kib));
         for (name, labels, kib) in [("kernel_pages_all", "", table.all)].into_iter().chain(places) {
             if kib <= MOST_KIB {
-                let taken = Taken { source: SOURCE, name, labels, unit: RawUnit::KiB, moves: Moves::Gauge, value: kib };
+                let taken =
+                    KernelNumber { source: SOURCE, name, labels, unit: RawUnit::KiB, moves: Moves::Gauge, value: kib };
                 self.snapshots.put(&taken, None, table.line)?;
             }
         }
@@ -556,7 +557,11 @@ impl Proc {
         for (node, name, value) in nodes.iter().copied().filter(|(.., kib)| *kib <= MOST_KIB) {
             let labels = format!("node={node}");
             let (unit, moves) = (RawUnit::KiB, Moves::Gauge);
-            self.snapshots.put(&Taken { source: SOURCE, name, labels: &labels, unit, moves, value }, None, number)?;
+            self.snapshots.put(
+                &KernelNumber { source: SOURCE, name, labels: &labels, unit, moves, value },
+                None,
+                number,
+            )?;
         }
         Ok(!nodes.is_empty())
     }
@@ -678,7 +683,7 @@ impl Proc {
         for (name, labels, value, says_kib) in taken {
             let labels = if file.source.starts_with("cgroup_") { format!("cgroup={group}") } else { labels };
             let (unit, moves) = describe(file.source, &name, says_kib);
-            let taken = Taken { source: file.source, name: &name, labels: &labels, unit, moves, value };
+            let taken = KernelNumber { source: file.source, name: &name, labels: &labels, unit, moves, value };
             self.snapshots.put(&taken, at, number)?;
         }
         Ok(())
@@ -696,7 +701,7 @@ impl Proc {
             let Some((column, value)) = tools::find(&name).zip(hundredths) else { continue };
             let unit = RawUnit::PercentHundredths;
             let taken =
-                Taken { source: column.source, name: column.name, labels: "", unit, moves: Moves::Gauge, value };
+                KernelNumber { source: column.source, name: column.name, labels: "", unit, moves: Moves::Gauge, value };
             self.snapshots.put(&taken, None, number)?;
         }
         Ok(())

@@ -51,7 +51,7 @@ struct Section {
 
 /// Rows of single CPUs at an instant.
 #[derive(Debug)]
-struct Single {
+struct PerCpuRows {
     at: i64,
     has_whole: bool,
     rows: BTreeMap<u32, Values>,
@@ -131,7 +131,7 @@ pub(super) struct Sar {
     filled: BTreeSet<Vec<String>>,
     last: i64,
     sections: BTreeMap<Vec<String>, Section>,
-    single: Option<Single>,
+    single: Option<PerCpuRows>,
     /// Single CPUs that could not stand for all.
     lone: BTreeSet<u32>,
     disks: Disks,
@@ -548,7 +548,8 @@ impl Sar {
             }
             Some((_, name)) if name == "CPU" => {
                 self.flush_single(at)?;
-                let single = self.single.get_or_insert_with(|| Single { at, has_whole: false, rows: BTreeMap::new() });
+                let single =
+                    self.single.get_or_insert_with(|| PerCpuRows { at, has_whole: false, rows: BTreeMap::new() });
                 single.has_whole = true;
                 shares::put(&mut self.listing, at, &values)
             }
@@ -574,7 +575,7 @@ impl Sar {
         let Some(time) = time else { return Ok(()) };
         let at = self.at(time, number);
         self.flush_single(at)?;
-        let single = self.single.get_or_insert_with(|| Single { at, has_whole: false, rows: BTreeMap::new() });
+        let single = self.single.get_or_insert_with(|| PerCpuRows { at, has_whole: false, rows: BTreeMap::new() });
         if single.rows.len() < MOST && !single.has_whole {
             single.rows.insert(cpu, values);
         }

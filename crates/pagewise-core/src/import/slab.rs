@@ -3,7 +3,7 @@
 
 use super::listing::{Listing, MOST_KIB};
 use super::merge::Assumed;
-use super::snapshots::{Snapshots, Taken};
+use super::snapshots::{KernelNumber, Snapshots};
 use super::times::Stamp;
 use super::words::{is_label, suffixed};
 use super::{Kind, Parser, Problem, SOURCE};
@@ -181,7 +181,7 @@ impl Slab {
         if kib > MOST_KIB {
             return Ok(());
         }
-        let taken = Taken { source: SOURCE, name, labels, unit: RawUnit::KiB, moves: Moves::Gauge, value: kib };
+        let taken = KernelNumber { source: SOURCE, name, labels, unit: RawUnit::KiB, moves: Moves::Gauge, value: kib };
         self.snapshots.put(&taken, None, self.last)
     }
 

@@ -18,7 +18,7 @@ const MOST_NUMBERS: usize = 1 << 24;
 
 /// A number of a kernel file.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Taken<'a> {
+pub(super) struct KernelNumber<'a> {
     pub(super) source: &'static str,
     pub(super) name: &'a str,
     pub(super) labels: &'a str,
@@ -98,7 +98,7 @@ impl Snapshots {
     }
 
     /// A number. Where the snapshot has it already, the next one begins.
-    pub(super) fn put(&mut self, taken: &Taken<'_>, at: Option<i64>, line: usize) -> Result<(), Problem> {
+    pub(super) fn put(&mut self, taken: &KernelNumber<'_>, at: Option<i64>, line: usize) -> Result<(), Problem> {
         let column = self.column(taken);
         if at.is_none() && self.open.values.contains_key(&column) {
             self.close();
@@ -112,7 +112,7 @@ impl Snapshots {
     }
 
     /// A part of a sum.
-    pub(super) fn add(&mut self, taken: &Taken<'_>, at: Option<i64>) -> Result<(), Problem> {
+    pub(super) fn add(&mut self, taken: &KernelNumber<'_>, at: Option<i64>) -> Result<(), Problem> {
         let column = self.column(taken);
         let snapshot = at.map_or(&mut self.open, |at| self.timed.entry(at).or_default());
         // What the text itself gives as the whole is not added to.
@@ -124,7 +124,7 @@ impl Snapshots {
         self.count()
     }
 
-    fn column(&mut self, taken: &Taken<'_>) -> u32 {
+    fn column(&mut self, taken: &KernelNumber<'_>) -> u32 {
         let column = self.listing.column_of(taken.source, taken.name, taken.labels, taken.unit, taken.moves);
         if taken.moves == Moves::Counter {
             self.totals.insert(column);

@@ -54,7 +54,7 @@ fn is_kernels(comm: &str) -> bool {
 
 /// What a line tells.
 #[derive(Clone, Copy, Debug)]
-enum Told {
+enum LineMeaning {
     Event(&'static StallEvent),
     Within(StallKind),
     OfKswapd,
@@ -65,7 +65,7 @@ enum Told {
 /// A line of a trace.
 #[derive(Debug)]
 struct Traced<'l> {
-    told: Told,
+    told: LineMeaning,
     comm: &'l str,
     tid: u32,
     at: i64,
@@ -91,9 +91,10 @@ impl<'l> Traced<'l> {
         // perf may print how many events a sample stands for.
         let name = name.rsplit(char::is_whitespace).next()?;
         let name = name.rsplit(':').next()?;
-        let event = STALL_EVENTS.iter().find(|event| event.name.rsplit('/').next() == Some(name)).map(Told::Event);
-        let within = || WITHIN.iter().find(|(within, _)| *within == name).map(|(_, kind)| Told::Within(*kind));
-        let of_kswapd = || OF_KSWAPD.contains(&name).then_some(Told::OfKswapd);
+        let event =
+            STALL_EVENTS.iter().find(|event| event.name.rsplit('/').next() == Some(name)).map(LineMeaning::Event);
+        let within = || WITHIN.iter().find(|(within, _)| *within == name).map(|(_, kind)| LineMeaning::Within(*kind));
+        let of_kswapd = || OF_KSWAPD.contains(&name).then_some(LineMeaning::OfKswapd);
         let told = event.or_else(within).or_else(of_kswapd)?;
         let (comm, tid) = task_of(before_cpu(head))?;
         Some(Traced { told, comm, tid, at, fields })
@@ -161,7 +162,7 @@ fn task_of(text: &str) -> Option<(&str, u32)> {
 #[derive(Clone, Copy, Debug)]
 struct Event {
     at: i64,
-    told: Told,
+    told: LineMeaning,
     tid: u32,
     /// Places among [`TraceEvents::names`].
     comm: u32,
@@ -221,7 +222,7 @@ impl TraceEvents {
             return;
         }
         let (order, outcome, length) = match told {
-            Told::Event(event) => (traced.order(event), traced.outcome(event), traced.length(event)),
+            LineMeaning::Event(event) => (traced.order(event), traced.outcome(event), traced.length(event)),
             _ => (None, "", None),
         };
         let (comm, outcome) = (self.name(comm), self.name(outcome));
@@ -303,10 +304,10 @@ impl Pairing {
     fn take(&mut self, event: &Event) {
         let Event { at, told, tid, .. } = *event;
         let known = match told {
-            Told::Event(known) => known,
-            Told::Within(kind) => return self.within(kind, event),
-            Told::OfKswapd => return,
-            Told::Lost => {
+            LineMeaning::Event(known) => known,
+            LineMeaning::Within(kind) => return self.within(kind, event),
+            LineMeaning::OfKswapd => return,
+            LineMeaning::Lost => {
                 self.begun_before += self.open.len();
                 self.open.clear();
                 return self.close_within();
@@ -418,7 +419,7 @@ impl Parser for TraceEvents {
         } else if is_loss(line)
             && let Some(last) = self.events.last().copied()
         {
-            self.events.push(Event { told: Told::Lost, ..last });
+            self.events.push(Event { told: LineMeaning::Lost, ..last });
             if !line.contains("buffer started") {
                 self.listing.gap(None, GapReason::Lost, format!("the tracer lost events: '{}'", quoted(line)));
             }
@@ -433,13 +434,13 @@ impl Parser for TraceEvents {
         };
         let mut events = std::mem::take(&mut self.events);
         events.sort_by_key(|event| event.at);
-        let is_of = |told: fn(Told) -> bool| events.iter().filter(move |event| told(event.told));
+        let is_of = |told: fn(LineMeaning) -> bool| events.iter().filter(move |event| told(event.told));
         let mut pairing = Pairing {
-            kswapds: is_of(|told| matches!(told, Told::OfKswapd)).map(|event| event.tid).collect(),
+            kswapds: is_of(|told| matches!(told, LineMeaning::OfKswapd)).map(|event| event.tid).collect(),
             kernels: self.names.iter().filter(|(name, _)| is_kernels(name)).map(|(_, number)| *number).collect(),
             tells_who_asks: is_of(|told| match told {
-                Told::Event(event) => event.role == Role::Order,
-                told => matches!(told, Told::Within(StallKind::Compaction)),
+                LineMeaning::Event(event) => event.role == Role::Order,
+                told => matches!(told, LineMeaning::Within(StallKind::Compaction)),
             })
             .next()
             .is_some(),

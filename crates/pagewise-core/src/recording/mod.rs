@@ -27,7 +27,7 @@ pub use cached::{CACHED_FILES, CachedFile};
 pub use gap::{Gap, GapReason};
 pub use note::{Mark, Setting};
 pub use part::Part;
-pub use process::{Grown, ProcessRow, ProcessSum, Used, Walk};
+pub use process::{ProcessRow, ProcessSum, ProcessUsage, UsageGrowth, Walk};
 pub use segment::Column;
 pub use series::{Kind, RawUnit, Series};
 pub use stack::{Frame, Profile, SamplingEvent, StackId, StackSample, Stacks};

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 /// What a process used since it started, all its threads together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Used {
+pub struct ProcessUsage {
     /// CPU time in the program, in nanoseconds. The kernel tells it in clock ticks, hundredths of a second.
     pub user: u64,
     /// CPU time in the kernel, likewise.
@@ -19,7 +19,7 @@ pub struct Used {
     pub major_faults: u64,
 }
 
-impl Used {
+impl ProcessUsage {
     /// CPU time in nanoseconds.
     #[must_use]
     pub fn cpu(&self) -> u64 {
@@ -28,8 +28,8 @@ impl Used {
 
     /// What was used since it was `before`. A total that fell counts as none: the kernel may correct CPU time by a tick.
     #[must_use]
-    pub fn since(&self, before: &Used) -> Used {
-        Used {
+    pub fn since(&self, before: &ProcessUsage) -> ProcessUsage {
+        ProcessUsage {
             user: self.user.saturating_sub(before.user),
             system: self.system.saturating_sub(before.system),
             minor_faults: self.minor_faults.saturating_sub(before.minor_faults),
@@ -40,9 +40,9 @@ impl Used {
 
 /// What became more from one walk to the next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Grown {
+pub struct UsageGrowth {
     /// What was used in between.
-    pub used: Used,
+    pub used: ProcessUsage,
     /// How much larger resident memory is, in bytes.
     pub resident: i64,
 }
@@ -63,9 +63,9 @@ pub struct ProcessRow {
     /// Resident memory in bytes, shared pages included. The kernel may be off by some pages per thread and CPU.
     pub resident: u64,
     /// What it used since it started.
-    pub used: Used,
+    pub used: ProcessUsage,
     /// What became more since the walk before. `None`: not known, since that one did not see it.
-    pub grown: Option<Grown>,
+    pub grown: Option<UsageGrowth>,
 }
 
 impl ProcessRow {
@@ -105,7 +105,7 @@ pub struct ProcessSum {
     /// The most memory it had in a walk, in bytes.
     pub peak_resident: u64,
     /// What it used from the walk before the first that has it to the last. `None`: one walk has it and could not tell.
-    pub used: Option<Used>,
+    pub used: Option<ProcessUsage>,
 }
 
 /// A row per process, in the order in which they were first seen. Totals are the kernel's, so what a process used between
@@ -114,7 +114,7 @@ pub struct ProcessSum {
 pub fn sums(walks: &[Walk]) -> Vec<ProcessSum> {
     struct Through<'a> {
         sum: ProcessSum,
-        base: Option<Used>,
+        base: Option<ProcessUsage>,
         last: &'a ProcessRow,
     }
     let mut order: Vec<(u32, u64)> = Vec::new();
@@ -158,7 +158,8 @@ mod tests {
     const SECOND: u64 = 1_000_000_000;
 
     fn row(pid: u32, started: u64, seconds: u64, resident: u64, grown: Option<u64>) -> ProcessRow {
-        let used = |seconds: u64| Used { user: seconds * SECOND, major_faults: seconds, ..Used::default() };
+        let used =
+            |seconds: u64| ProcessUsage { user: seconds * SECOND, major_faults: seconds, ..ProcessUsage::default() };
         ProcessRow {
             pid,
             started,
@@ -167,7 +168,7 @@ mod tests {
             threads: 1,
             resident,
             used: used(seconds),
-            grown: grown.map(|seconds| Grown { used: used(seconds), resident: 0 }),
+            grown: grown.map(|seconds| UsageGrowth { used: used(seconds), resident: 0 }),
         }
     }
 

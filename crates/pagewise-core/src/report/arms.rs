@@ -9,7 +9,7 @@ use super::flame_tree::{Function, MOST_COUNTS, MOST_NODES, ends_at, function, he
 use super::number;
 use super::printable::printable;
 use super::script::{FLAME, FLAME_GRAPH, Script};
-use crate::experiment::analysis::{Asked, asked};
+use crate::experiment::analysis::{ContrastInCell, asked};
 use crate::experiment::plan::Plan;
 use crate::experiment::plan::cells::cells;
 use crate::experiment::point::Point;
@@ -118,7 +118,7 @@ pub fn flames(plan: &Plan, kept: &Kept, counted: &[&Point]) -> Option<Flames> {
 }
 
 /// The comparisons that are drawn: an interaction has four sides, and other metrics have the same runs.
-fn shown(plan: &Plan) -> Vec<Asked> {
+fn shown(plan: &Plan) -> Vec<ContrastInCell> {
     let cells = cells(plan).unwrap_or_default();
     let mut all = asked(plan, &cells);
     all.retain(|asked| asked.metric == 0 && plan.contrasts[asked.contrast].interaction.is_none());
@@ -131,7 +131,7 @@ fn shown(plan: &Plan) -> Vec<Asked> {
 /// One side of a comparison. Means of cells are computed once and kept in `means`.
 fn arm(
     level: &str,
-    asked: &Asked,
+    asked: &ContrastInCell,
     sign: f64,
     means: &mut Vec<(String, CellStacks)>,
     kept: &Kept,

@@ -9,7 +9,7 @@ use super::words::listed;
 use crate::finding::answer::Answer;
 use crate::finding::document::{
     Activity, CommandRan, Compare, Diagnosis, Evidence, Finding, Link, MissingView, NotDecided, ObservedView,
-    OriginView, Quantity, RuledOut, Severity, Stretch, Tier, Who,
+    OriginView, Participant, Quantity, RuledOut, Severity, Stretch, Tier,
 };
 use crate::finding::proposal::{ActsOn, Command, Proposal, ProposedSetting};
 use crate::finding::words;
@@ -669,8 +669,8 @@ fn colour_of(severity: Severity) -> &'static str {
 }
 
 /// `of the CPU time in the kernel: tar, pid 7 (61 %), cat, pid 8 (30 %)`; who takes part in several things, in each.
-pub(super) fn who(who: &[Who]) -> String {
-    let one = |who: &Who| {
+pub(super) fn who(who: &[Participant]) -> String {
+    let one = |who: &Participant| {
         let name = if who.name.is_empty() { "?" } else { who.name.as_str() };
         let pid = who.pid.map_or_else(String::new, |pid| format!(", pid {pid}"));
         let share = who.share.map_or_else(String::new, |share| format!(" ({})", words::percent(share)));
@@ -786,7 +786,7 @@ fn why_open(rule: &NotDecided) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::finding::document::{Held, MissingView};
+    use crate::finding::document::{MissingView, Occurrence};
 
     /// Stretches are of instants, or where there is no clock of the seconds after the beginning.
     fn held(stretches: &[(&str, &str)], at_end: Answer, ended_seconds_ago: Option<f64>) -> Option<String> {
@@ -799,7 +799,10 @@ mod tests {
             to_seconds: seconds(to).unwrap_or(1.0),
         };
         let stretches = stretches.iter().map(stretch).collect();
-        when(&Finding { held: Some(Held { stretches, more_stretches: 0, at_end, ended_seconds_ago }), ..a_finding() })
+        when(&Finding {
+            held: Some(Occurrence { stretches, more_stretches: 0, at_end, ended_seconds_ago }),
+            ..a_finding()
+        })
     }
 
     fn a_finding() -> Finding {
@@ -890,7 +893,8 @@ mod tests {
 
     #[test]
     fn who_takes_part_is_told_by_what_it_is_a_part_of() {
-        let part = |name: &str, pid, share, of: &str| Who { name: name.to_owned(), pid, share, of: of.to_owned() };
+        let part =
+            |name: &str, pid, share, of: &str| Participant { name: name.to_owned(), pid, share, of: of.to_owned() };
         let both = [
             part("/job", None, None, "control group"),
             part("tar", Some(7), Some(0.61), "CPU time"),

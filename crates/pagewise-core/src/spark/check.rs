@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 
 /// What there is to judge. What is `None` is not known, and what needs it is not decided.
 #[derive(Clone, Debug, Default)]
-pub struct Seen {
+pub struct CheckedJvm {
     /// What was observed, for people.
     pub subject: String,
     /// Of Spark.
@@ -35,13 +35,13 @@ pub struct Seen {
     pub log: Option<EventLog>,
 }
 
-impl Seen {
+impl CheckedJvm {
     /// What a finished job's log says of the JVMs that computed.
     #[must_use]
-    pub fn of_log(subject: String, log: EventLog) -> Seen {
+    pub fn of_log(subject: String, log: EventLog) -> CheckedJvm {
         let role = if log.is_local() { "driver" } else { "executor" };
         let line = |name: &str| JavaOptions::parse(log.property(&format!("spark.{role}.{name}")).unwrap_or(""));
-        Seen {
+        CheckedJvm {
             subject,
             spark: log.spark,
             java: log.java,
@@ -129,7 +129,7 @@ const SERVER_MEMORY: u64 = 1792 << 20;
 /// A header of an array, which makes one of 2^k bytes miss a region of G1 (SPARK-37593).
 const HEADER: u64 = 16;
 
-const RULES: &[Rule<Seen>] = &[
+const RULES: &[Rule<CheckedJvm>] = &[
     Rule {
         id: "heap-grows",
         title: "The heap begins smaller than it may become",
@@ -273,7 +273,7 @@ const RULES: &[Rule<Seen>] = &[
 
 /// Asks every rule.
 #[must_use]
-pub fn diagnose(seen: &Seen) -> Diagnosis {
+pub fn diagnose(seen: &CheckedJvm) -> Diagnosis {
     let tier = if seen.live.is_some() { Tier::Configuration } else { Tier::Log };
     let seconds = seen.log.as_ref().and_then(EventLog::seconds).unwrap_or(0.0);
     let version = |name: &str, version: Option<Version>| {
@@ -343,7 +343,7 @@ pub(super) fn log_notes(log: &EventLog) -> Vec<String> {
     notes
 }
 
-impl Seen {
+impl CheckedJvm {
     fn conf(&self, name: &str) -> Option<&str> {
         self.conf.as_ref()?.get(name).map(String::as_str)
     }
@@ -417,7 +417,7 @@ impl Seen {
 const NO_CONF: &str = "the command line of an executor does not have Spark's configuration; --event-log has it";
 const NO_HOST: &str = "an event log does not have it; look at a JVM that runs, with --pid";
 
-fn heap_grows(of: &Seen) -> Verdict {
+fn heap_grows(of: &CheckedJvm) -> Verdict {
     let Some(most) = of.max_heap else {
         return lacks("the largest heap", "neither -Xmx nor Spark's memory setting was seen");
     };
@@ -433,7 +433,7 @@ fn heap_grows(of: &Seen) -> Verdict {
     Draft::new(severity, format!("{begins}, and the heap may grow to {}.", Bytes(most))).change(fixed).found()
 }
 
-fn jdk_25_flag(of: &Seen) -> Verdict {
+fn jdk_25_flag(of: &CheckedJvm) -> Verdict {
     match of.java {
         None => lacks("the version of Java", "neither the log nor the JVM's release file has it"),
         Some(java) if version::has_broken_huge_pages(java) && of.options.is_on("UseTransparentHugePages") => {
@@ -445,7 +445,7 @@ fn jdk_25_flag(of: &Seen) -> Verdict {
     }
 }
 
-fn spark_and_java(of: &Seen) -> Verdict {
+fn spark_and_java(of: &CheckedJvm) -> Verdict {
     let (Some(spark), Some(java)) = (of.spark, of.java) else {
         return lacks("the versions of Spark and Java", "not both of them were seen");
     };
@@ -458,7 +458,7 @@ fn spark_and_java(of: &Seen) -> Verdict {
     Draft::new(Severity::Medium, format!("{why}.")).change(advice(better)).found()
 }
 
-fn serial_by_accident(of: &Seen) -> Verdict {
+fn serial_by_accident(of: &CheckedJvm) -> Verdict {
     if let Some(asked) = Collector::asked(&of.options) {
         // Who asks for it wants it.
         return if asked == Collector::Serial { nothing() } else { Verdict::NotFound(Vec::new()) };
@@ -501,7 +501,7 @@ fn cores(text: &str) -> Option<f64> {
     }
 }
 
-fn flag_against_host(of: &Seen) -> Verdict {
+fn flag_against_host(of: &CheckedJvm) -> Verdict {
     let Some(live) = &of.live else { return lacks("the host's thp.enabled", NO_HOST) };
     let Some(thp) = live.thp.as_deref() else { return lacks("the host's thp.enabled", "it cannot be read") };
     let flag = of.options.flag("UseTransparentHugePages");
@@ -534,7 +534,7 @@ fn flag_against_host(of: &Seen) -> Verdict {
 const ENOUGH: u64 = 256 << 20;
 const NEXT_TO_NOTHING: f64 = 0.05;
 
-fn flag_without_effect(of: &Seen) -> Verdict {
+fn flag_without_effect(of: &CheckedJvm) -> Verdict {
     let Some(live) = &of.live else { return lacks("the JVM's memory map", NO_HOST) };
     let Some((resident, huge)) = live.mapped else {
         return lacks("the JVM's memory map", "it may not be read: run it as root");
@@ -560,7 +560,7 @@ fn flag_without_effect(of: &Seen) -> Verdict {
         .found()
 }
 
-fn zgc_shmem(of: &Seen) -> Verdict {
+fn zgc_shmem(of: &CheckedJvm) -> Verdict {
     if of.collector() != Some(Collector::Z) {
         return nothing();
     }
@@ -578,30 +578,30 @@ fn zgc_shmem(of: &Seen) -> Verdict {
 
 /// What the JVM and Spark themselves need beside the heap and what is asked for: a tenth, 384 MiB at least
 /// (`spark.executor.memoryOverheadFactor`, `minMemoryOverhead`).
-fn overhead(of: &Seen, heap: u64) -> u64 {
+fn overhead(of: &CheckedJvm, heap: u64) -> u64 {
     let given = of.conf("spark.executor.memoryOverhead").and_then(|text| spark_size(text, 1 << 20));
     given.unwrap_or_else(|| overhead_by_default(of, heap))
 }
 
-fn overhead_by_default(of: &Seen, heap: u64) -> u64 {
+fn overhead_by_default(of: &CheckedJvm, heap: u64) -> u64 {
     let factor =
         of.conf("spark.executor.memoryOverheadFactor").and_then(|text| text.parse::<f64>().ok()).unwrap_or(0.1);
     ((heap as f64 * factor) as u64).max(384 << 20)
 }
 
-fn off_heap(of: &Seen) -> u64 {
+fn off_heap(of: &CheckedJvm) -> u64 {
     let is_on = of.conf("spark.memory.offHeap.enabled") == Some("true");
     of.conf("spark.memory.offHeap.size").filter(|_| is_on).and_then(|text| spark_size(text, 1)).unwrap_or(0)
 }
 
 /// What YARN and Kubernetes are asked for, bytes.
-fn container_of_conf(of: &Seen) -> Option<u64> {
+fn container_of_conf(of: &CheckedJvm) -> Option<u64> {
     let heap = of.max_heap?;
     let python = of.conf("spark.executor.pyspark.memory").and_then(|text| spark_size(text, 1 << 20)).unwrap_or(0);
     Some(heap.saturating_add(overhead(of, heap)).saturating_add(off_heap(of)).saturating_add(python))
 }
 
-fn container_too_small(of: &Seen) -> Verdict {
+fn container_too_small(of: &CheckedJvm) -> Verdict {
     let Some(heap) = of.max_heap else {
         return lacks("the largest heap", "neither -Xmx nor Spark's memory setting was seen");
     };
@@ -664,7 +664,7 @@ fn container_too_small(of: &Seen) -> Verdict {
     Draft::new(Severity::High, said).shown([share]).change(fixed).found()
 }
 
-fn larger_container(of: &Seen, limit: u64, needs: u64) -> String {
+fn larger_container(of: &CheckedJvm, limit: u64, needs: u64) -> String {
     let less = limit.saturating_sub(needs.saturating_sub(of.max_heap.unwrap_or(0))) >> 20;
     format!(
         "give the container {}, or take a heap of at most {less} MiB: {}",
@@ -673,7 +673,7 @@ fn larger_container(of: &Seen, limit: u64, needs: u64) -> String {
     )
 }
 
-fn pretouch_with_plugin(of: &Seen) -> Verdict {
+fn pretouch_with_plugin(of: &CheckedJvm) -> Verdict {
     match of.has_plugin() {
         None => lacks("whether the plugin is loaded", NO_CONF),
         Some(true) if of.options.is_on("AlwaysPreTouch") => {
@@ -686,7 +686,7 @@ fn pretouch_with_plugin(of: &Seen) -> Verdict {
     }
 }
 
-fn whole_heap_and_a_part(of: &Seen) -> Verdict {
+fn whole_heap_and_a_part(of: &CheckedJvm) -> Verdict {
     match of.places_a_part() {
         None => lacks("whether the plugin is loaded", NO_CONF),
         Some(true) if of.options.is_on("UseTransparentHugePages") => {
@@ -719,14 +719,14 @@ fn said_of(array: u64, region: u64, times: f64) -> String {
     format!("With regions of {} each array of {} takes {times:.1} times its size.", Bytes(region), Bytes(array))
 }
 
-fn no_region(of: &Seen) -> Verdict {
+fn no_region(of: &CheckedJvm) -> Verdict {
     match of.collector() {
         Some(collector) if collector != Collector::G1 => nothing(),
         _ => lacks("the size of G1's regions", "the largest heap is not known"),
     }
 }
 
-fn chunk_misses_region(of: &Seen) -> Verdict {
+fn chunk_misses_region(of: &CheckedJvm) -> Verdict {
     let Some(log) = &of.log else { return lacks("how data are cached", "only an event log has it: --event-log") };
     let serialized: Vec<_> = log.made().filter(|(_, cached)| cached.is_serialized).collect();
     let Some((id, cached)) = serialized.first() else { return nothing() };
@@ -745,7 +745,7 @@ fn chunk_misses_region(of: &Seen) -> Verdict {
     Draft::new(Severity::High, said).change(fixed).found()
 }
 
-fn broadcast_misses_region(of: &Seen) -> Verdict {
+fn broadcast_misses_region(of: &CheckedJvm) -> Verdict {
     let Some(log) = &of.log else { return lacks("the sizes of broadcasts", "only an event log has it: --event-log") };
     if !log.has_blocks {
         return lacks("the sizes of broadcasts", "set spark.eventLog.logBlockUpdates.enabled=true for the next run");
@@ -763,7 +763,7 @@ fn broadcast_misses_region(of: &Seen) -> Verdict {
     Draft::new(severity, said).shown([pieces]).change(fixed).found()
 }
 
-fn page_misses_region(of: &Seen) -> Verdict {
+fn page_misses_region(of: &CheckedJvm) -> Verdict {
     let name = "spark.buffer.pageSize";
     let Some(_) = &of.conf else { return lacks("spark.buffer.pageSize", NO_CONF) };
     let given = of.conf(name).and_then(|text| spark_size(text, 1));
@@ -785,7 +785,7 @@ fn counted(count: u64, one: &str) -> String {
     if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }
 }
 
-fn cached_never_read(of: &Seen) -> Verdict {
+fn cached_never_read(of: &CheckedJvm) -> Verdict {
     let Some(log) = &of.log else {
         return lacks("what was read of the cache", "only an event log has it: --event-log");
     };
@@ -820,7 +820,7 @@ fn cached_never_read(of: &Seen) -> Verdict {
     draft.sure(if log.has_blocks { Confidence::High } else { Confidence::Medium }).found()
 }
 
-fn plugin_setting(of: &Seen) -> Verdict {
+fn plugin_setting(of: &CheckedJvm) -> Verdict {
     const KNOWN: [&str; 5] = ["policy", "mode", "pretenure", "window", "collapsesPerSecond"];
     let Some(conf) = &of.conf else { return lacks("Spark's configuration", NO_CONF) };
     let ours = conf.keys().filter_map(|name| name.strip_prefix("spark.pagewise."));
@@ -839,7 +839,7 @@ fn plugin_setting(of: &Seen) -> Verdict {
     Draft::new(Severity::High, format!("spark.pagewise.{wrong} is given.")).change(fixed).found()
 }
 
-fn plugin_observes(of: &Seen) -> Verdict {
+fn plugin_observes(of: &CheckedJvm) -> Verdict {
     match of.has_plugin() {
         None => return lacks("whether the plugin is loaded", NO_CONF),
         Some(false) => return nothing(),
@@ -864,7 +864,7 @@ fn plugin_observes(of: &Seen) -> Verdict {
     Draft::new(Severity::Medium, said).change(fixed).found()
 }
 
-fn plugin_surprised(of: &Seen) -> Verdict {
+fn plugin_surprised(of: &CheckedJvm) -> Verdict {
     let Some(log) = &of.log else { return lacks("the plugin's reports", "only an event log has them: --event-log") };
     let Some(plugin) = &log.plugin else { return nothing() };
     let count =
@@ -880,7 +880,7 @@ fn plugin_surprised(of: &Seen) -> Verdict {
         .found()
 }
 
-fn native_access(of: &Seen) -> Verdict {
+fn native_access(of: &CheckedJvm) -> Verdict {
     let Some(java) = of.java else {
         return lacks("the version of Java", "neither the log nor the JVM's release file has it");
     };
@@ -898,7 +898,7 @@ fn native_access(of: &Seen) -> Verdict {
     }
 }
 
-fn young_unbounded(of: &Seen) -> Verdict {
+fn young_unbounded(of: &CheckedJvm) -> Verdict {
     match of.places_a_part() {
         None => return lacks("whether the plugin is loaded", NO_CONF),
         Some(false) => return nothing(),
@@ -937,29 +937,29 @@ mod tests {
 
     const G: u64 = 1 << 30;
 
-    fn seen(options: &str, conf: &[(&str, &str)]) -> Seen {
+    fn seen(options: &str, conf: &[(&str, &str)]) -> CheckedJvm {
         let conf = conf.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        Seen {
+        CheckedJvm {
             spark: Some(Version::of(4, 0, 1)),
             java: Some(Version::of(17, 0, 15)),
             conf: Some(conf),
             options: JavaOptions::parse(options),
             max_heap: Some(2 * G),
             log: Some(EventLog::default()),
-            ..Seen::default()
+            ..CheckedJvm::default()
         }
     }
 
-    fn live(of: Seen) -> Seen {
+    fn live(of: CheckedJvm) -> CheckedJvm {
         let live = Live { collector: Some(Collector::G1), thp: Some("madvise".to_owned()), ..Live::default() };
-        Seen { live: Some(live), log: None, ..of }
+        CheckedJvm { live: Some(live), log: None, ..of }
     }
 
-    fn found(of: &Seen) -> Vec<String> {
+    fn found(of: &CheckedJvm) -> Vec<String> {
         diagnose(of).findings.into_iter().map(|finding| finding.id).collect()
     }
 
-    fn fixed(of: &Seen, id: &str) -> String {
+    fn fixed(of: &CheckedJvm, id: &str) -> String {
         let finding = diagnose(of).findings.into_iter().find(|finding| finding.id == id).unwrap();
         finding.change.unwrap().settings[0].to.clone()
     }
@@ -990,13 +990,16 @@ mod tests {
     #[test]
     fn versions_are_judged() {
         let ga = Some(Version::of(25, 0, 0));
-        let flag =
-            Seen { java: ga, spark: Some(Version::of(4, 2, 0)), ..seen("-Xms2g -XX:+UseTransparentHugePages", &[]) };
+        let flag = CheckedJvm {
+            java: ga,
+            spark: Some(Version::of(4, 2, 0)),
+            ..seen("-Xms2g -XX:+UseTransparentHugePages", &[])
+        };
         assert_eq!(found(&flag), ["jdk-25-flag", "spark-and-java"]);
-        let warned = Seen { java: Some(Version::of(24, 0, 1)), spark: None, ..seen(GOOD, &PLUGGED) };
+        let warned = CheckedJvm { java: Some(Version::of(24, 0, 1)), spark: None, ..seen(GOOD, &PLUGGED) };
         assert_eq!(found(&warned), ["native-access"]);
         assert_eq!(
-            found(&Seen { spark: Some(Version::of(5, 0, 0)), ..warned }),
+            found(&CheckedJvm { spark: Some(Version::of(5, 0, 0)), ..warned }),
             Vec::<String>::new(),
             "Spark gives it"
         );
@@ -1045,7 +1048,7 @@ mod tests {
             ("spark.executor.memoryOverhead", "100m"),
             ("spark.kubernetes.executor.limit.cores", "1"),
         ];
-        let of = Seen { is_executor: true, ..seen("-Xms2g", &cluster) };
+        let of = CheckedJvm { is_executor: true, ..seen("-Xms2g", &cluster) };
         assert_eq!(found(&of), ["serial-by-accident", "container-too-small"]);
         assert_eq!(fixed(&of, "container-too-small"), "384m");
     }

@@ -55,7 +55,7 @@ impl Placement {
 
 /// What the configuration is for.
 #[derive(Clone, Debug)]
-pub struct Asked {
+pub struct ConfRequest {
     /// Which memory.
     pub placement: Placement,
     /// The policy that it is held against: young memory has the same size under both.
@@ -96,7 +96,7 @@ pub struct Setting {
 
 /// The exact configuration.
 #[must_use]
-pub fn configuration(asked: &Asked) -> Configuration {
+pub fn configuration(asked: &ConfRequest) -> Configuration {
     let role = if asked.executors { "executor" } else { "driver" };
     let mut options = vec![format!("-Xms{}", size_text(asked.heap))];
     let mut settings = Vec::new();
@@ -126,7 +126,7 @@ pub fn configuration(asked: &Asked) -> Configuration {
 
 /// Why a policy cannot be had with this Spark and Java; `None` where it can, as far as their versions are known.
 #[must_use]
-pub fn out_of_reach(asked: &Asked) -> Option<String> {
+pub fn out_of_reach(asked: &ConfRequest) -> Option<String> {
     let spark = asked.spark.filter(|spark| *spark < FIRST_SPARK).map(|spark| format!("Spark {spark}"));
     let java = asked.java.filter(|java| java.major < FIRST_JAVA).map(|java| format!("Java {java}"));
     let here = [spark, java].into_iter().flatten().collect::<Vec<_>>().join(" and ");
@@ -149,7 +149,7 @@ pub fn max_young(heap: u64) -> u64 {
     ((heap as f64 * YOUNG_SHARE) as u64 >> 20).max(1) << 20
 }
 
-fn notes(asked: &Asked) -> Vec<String> {
+fn notes(asked: &ConfRequest) -> Vec<String> {
     let mut notes = Vec::new();
     let (placement, role) = (asked.placement, if asked.executors { "executor" } else { "driver" });
     match (asked.spark, asked.java) {
@@ -260,8 +260,8 @@ fn comment(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn asked(placement: Placement) -> Asked {
-        Asked {
+    fn asked(placement: Placement) -> ConfRequest {
+        ConfRequest {
             placement,
             against: None,
             spark: Some(Version::of(4, 3, 0)),
@@ -274,7 +274,7 @@ mod tests {
         }
     }
 
-    fn options(asked: &Asked) -> JavaOptions {
+    fn options(asked: &ConfRequest) -> JavaOptions {
         let settings = configuration(asked).settings;
         let line = settings.iter().find(|setting| setting.name.ends_with("extraJavaOptions")).unwrap();
         JavaOptions::parse(&line.value)
@@ -286,7 +286,7 @@ mod tests {
         assert_eq!((storage.initial_heap(), storage.max_young()), (Some(20 << 30), Some(8 << 30)));
         assert!(storage.has(NATIVE_ACCESS) && !storage.is_on("AlwaysPreTouch"));
         let java = Some(Version::of(17, 0, 15));
-        assert!(!options(&Asked { java, ..asked(Placement::Storage) }).has(NATIVE_ACCESS));
+        assert!(!options(&ConfRequest { java, ..asked(Placement::Storage) }).has(NATIVE_ACCESS));
         assert_eq!(options(&asked(Placement::Both)).max_young(), None);
         assert!(options(&asked(Placement::Entire)).is_on("UseTransparentHugePages"));
     }
@@ -304,13 +304,13 @@ mod tests {
 
     #[test]
     fn executors_have_their_own_names() {
-        let text = configuration(&Asked { executors: true, ..asked(Placement::Storage) }).properties();
+        let text = configuration(&ConfRequest { executors: true, ..asked(Placement::Storage) }).properties();
         assert!(text.contains("spark.executor.memory 20g\n") && !text.contains("driver."), "{text}");
     }
 
     #[test]
     fn what_it_is_held_against_gives_young_memory_its_size() {
-        let of = |placement, against| options(&Asked { against, ..asked(placement) }).max_young();
+        let of = |placement, against| options(&ConfRequest { against, ..asked(placement) }).max_young();
         assert_eq!((of(Placement::None, None), of(Placement::Entire, Some(Placement::Both))), (None, None));
         let storage = of(Placement::Storage, None);
         assert!(storage.is_some());
@@ -320,26 +320,27 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_said() {
-        let said = |asked: Asked| configuration(&asked).notes.join("\n");
+        let said = |asked: ConfRequest| configuration(&asked).notes.join("\n");
         let entire = asked(Placement::Entire);
         let old = Some(Version::of(25, 0, 0));
-        assert!(said(Asked { java: old, ..entire.clone() }).contains("JDK-8366434"));
-        assert!(said(Asked { java: old, ..entire.clone() }).contains("from 25.0.3 on"));
-        assert!(said(Asked { thp: Some("never".to_owned()), ..entire.clone() }).contains("first touched"));
+        assert!(said(ConfRequest { java: old, ..entire.clone() }).contains("JDK-8366434"));
+        assert!(said(ConfRequest { java: old, ..entire.clone() }).contains("from 25.0.3 on"));
+        assert!(said(ConfRequest { thp: Some("never".to_owned()), ..entire.clone() }).contains("first touched"));
         assert!(
-            said(Asked { thp: Some("always".to_owned()), ..asked(Placement::Storage) }).contains("keeps small what")
+            said(ConfRequest { thp: Some("always".to_owned()), ..asked(Placement::Storage) })
+                .contains("keeps small what")
         );
-        assert!(said(Asked { thp: None, ..entire.clone() }).contains("cannot be read"));
-        assert!(said(Asked { spark: None, ..entire.clone() }).contains("--spark"));
+        assert!(said(ConfRequest { thp: None, ..entire.clone() }).contains("cannot be read"));
+        assert!(said(ConfRequest { spark: None, ..entire.clone() }).contains("--spark"));
         assert_eq!(said(entire), "");
     }
 
     #[test]
     fn what_the_plugin_is_not_built_for_is_out_of_reach() {
         let (old, ancient) = (Some(Version::of(2, 4, 0)), Some(Version::of(8, 0, 0)));
-        let why = out_of_reach(&Asked { spark: old, java: ancient, ..asked(Placement::Storage) }).unwrap();
+        let why = out_of_reach(&ConfRequest { spark: old, java: ancient, ..asked(Placement::Storage) }).unwrap();
         assert!(why.contains("Spark 3.5 and later") && why.contains("this is Spark 2.4.0 and Java 8.0.0"), "{why}");
-        assert_eq!(out_of_reach(&Asked { spark: old, java: ancient, ..asked(Placement::Entire) }), None);
-        assert_eq!(out_of_reach(&Asked { spark: None, java: None, ..asked(Placement::Both) }), None);
+        assert_eq!(out_of_reach(&ConfRequest { spark: old, java: ancient, ..asked(Placement::Entire) }), None);
+        assert_eq!(out_of_reach(&ConfRequest { spark: None, java: None, ..asked(Placement::Both) }), None);
     }
 }

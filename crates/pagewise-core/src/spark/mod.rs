@@ -12,7 +12,7 @@ pub mod java_options;
 mod judged;
 pub mod version;
 
-pub use conf::{Asked, Configuration, Placement};
+pub use conf::{ConfRequest, Configuration, Placement};
 pub use event_log::EventLog;
 pub use java_options::JavaOptions;
 pub use version::Version;

@@ -2,7 +2,7 @@
 
 use super::descriptor::Descriptor;
 use super::grammar::{Form, Grammar};
-use crate::guard::asked::Asked;
+use crate::guard::asked::GuardRequest;
 
 /// The tunable's name.
 pub const NAME: &str = "guard";
@@ -23,7 +23,7 @@ static FORM: Form = Form {
 ///
 /// # Errors
 /// A sentence on what is wrong with it.
-pub fn parse(text: &str) -> Result<Option<Asked>, String> {
+pub fn parse(text: &str) -> Result<Option<GuardRequest>, String> {
     if text == OFF { Ok(None) } else { text.parse().map(Some) }
 }
 

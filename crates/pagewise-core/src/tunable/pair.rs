@@ -22,7 +22,7 @@ pub struct Pair {
 
 /// One of the two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Face {
+pub(super) enum Member {
     /// The percentage.
     Percent,
     /// The amount.
@@ -76,13 +76,13 @@ impl Pair {
     }
 
     /// The value of the pair from a value of one of its files: `vm.dirty_ratio=20` is `vm.dirty=20%`.
-    pub(super) fn of_face(&self, face: Face, text: &str) -> Result<String, String> {
+    pub(super) fn of_face(&self, face: Member, text: &str) -> Result<String, String> {
         let text = match face {
             // What a read gave has the sign already.
-            Face::Percent => format!("{}%", text.trim_end_matches('%')),
-            Face::Amount if text.ends_with('%') => text.to_owned(),
-            Face::Amount if self.unit == 1 => text.to_owned(),
-            Face::Amount => {
+            Member::Percent => format!("{}%", text.trim_end_matches('%')),
+            Member::Amount if text.ends_with('%') => text.to_owned(),
+            Member::Amount if self.unit == 1 => text.to_owned(),
+            Member::Amount => {
                 let number: u64 = text.parse().map_err(|_| format!("'{text}' is not a whole number"))?;
                 number.checked_mul(self.unit).map(|bytes| bytes.to_string()).ok_or("too large")?
             }
@@ -104,17 +104,19 @@ impl Pair {
         format!("0% to 100%, or {} bytes and more, such as 64M", self.smallest)
     }
 
-    pub(super) fn face_allowed(&self, face: Face) -> String {
+    pub(super) fn face_allowed(&self, face: Member) -> String {
         match face {
-            Face::Percent => "0 to 100".to_owned(),
-            Face::Amount => format!("{} and more; for a percentage write {}", self.smallest / self.unit, self.percent),
+            Member::Percent => "0 to 100".to_owned(),
+            Member::Amount => {
+                format!("{} and more; for a percentage write {}", self.smallest / self.unit, self.percent)
+            }
         }
     }
 
-    pub(super) fn face_named(&self, name: &str) -> Option<Face> {
+    pub(super) fn face_named(&self, name: &str) -> Option<Member> {
         match name {
-            name if name == self.percent => Some(Face::Percent),
-            name if name == self.amount => Some(Face::Amount),
+            name if name == self.percent => Some(Member::Percent),
+            name if name == self.amount => Some(Member::Amount),
             _ => None,
         }
     }
@@ -181,14 +183,14 @@ mod tests {
     fn a_pair_has_one_text_per_value() {
         assert_eq!(DIRTY.canonical("20%").as_deref(), Ok("20%"));
         assert_eq!(DIRTY.canonical("64M").as_deref(), Ok("67108864"));
-        assert_eq!(DIRTY.of_face(Face::Percent, "20").as_deref(), Ok("20%"));
-        assert_eq!(DIRTY.of_face(Face::Amount, "64M").as_deref(), Ok("67108864"));
-        assert_eq!(OVERCOMMIT.of_face(Face::Amount, "64").as_deref(), Ok("65536"));
+        assert_eq!(DIRTY.of_face(Member::Percent, "20").as_deref(), Ok("20%"));
+        assert_eq!(DIRTY.of_face(Member::Amount, "64M").as_deref(), Ok("67108864"));
+        assert_eq!(OVERCOMMIT.of_face(Member::Amount, "64").as_deref(), Ok("65536"));
     }
 
     #[test]
     fn zero_bytes_is_not_a_value_and_zero_percent_is_one() {
-        assert!(DIRTY.of_face(Face::Amount, "0").is_err_and(|why| why.contains("percentage is in force")));
+        assert!(DIRTY.of_face(Member::Amount, "0").is_err_and(|why| why.contains("percentage is in force")));
         assert_eq!(DIRTY.canonical("0%").as_deref(), Ok("0%"));
     }
 

@@ -1,7 +1,7 @@
 //! The Firefox profiler's processed profile: a thread per process and command, a sample per stack and slice with its
 //! count as weight. Opened at profiler.firefox.com, which keeps the file in the browser.
 
-use super::{Chosen, ExportError, Format, Holds, Make};
+use super::{ExportError, ExportSelection, Exporter, Format, Holds};
 use fxprof_processed_profile::{
     CategoryColor, CategoryPairHandle, CpuDelta, Frame, FrameFlags, FrameInfo, Profile as Firefox, ReferenceTimestamp,
     SamplingInterval, Timestamp,
@@ -12,9 +12,9 @@ use std::collections::BTreeMap;
 use std::io;
 
 pub(super) const FORMAT: Format =
-    Format { word: "firefox", about: "for profiler.firefox.com", holds: Holds::Stacks, make: Make::File(make) };
+    Format { word: "firefox", about: "for profiler.firefox.com", holds: Holds::Stacks, make: Exporter::File(make) };
 
-fn make(chosen: &Chosen<'_>) -> Result<Vec<u8>, ExportError> {
+fn make(chosen: &ExportSelection<'_>) -> Result<Vec<u8>, ExportError> {
     let name = chosen.path.file_name().unwrap_or_default().to_string_lossy();
     encode(&chosen.stacks()?, chosen.selection, chosen.wall_zero(), &name).map_err(ExportError::making(chosen))
 }

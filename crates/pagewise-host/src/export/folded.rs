@@ -1,11 +1,11 @@
 //! Folded stacks, for flame graph tools.
 
-use super::{Chosen, ExportError, Format, Holds, Make};
+use super::{ExportError, ExportSelection, Exporter, Format, Holds};
 use pagewise_core::export::folded;
 
 pub(super) const FORMAT: Format =
-    Format { word: "folded", about: "a line per stack", holds: Holds::Stacks, make: Make::File(make) };
+    Format { word: "folded", about: "a line per stack", holds: Holds::Stacks, make: Exporter::File(make) };
 
-fn make(chosen: &Chosen<'_>) -> Result<Vec<u8>, ExportError> {
+fn make(chosen: &ExportSelection<'_>) -> Result<Vec<u8>, ExportError> {
     Ok(folded::write(&chosen.stacks()?, chosen.selection).into_bytes())
 }

@@ -1,15 +1,15 @@
 //! OpenMetrics, for Prometheus and what reads its text.
 
-use super::{Chosen, ExportError, Format, Holds, Make};
+use super::{ExportError, ExportSelection, Exporter, Format, Holds};
 use pagewise_core::export::openmetrics;
 
 pub(super) const FORMAT: Format = Format {
     word: "openmetrics",
     about: "text with timestamps",
     holds: Holds::SeriesAndProcesses,
-    make: Make::File(make),
+    make: Exporter::File(make),
 };
 
-fn make(chosen: &Chosen<'_>) -> Result<Vec<u8>, ExportError> {
+fn make(chosen: &ExportSelection<'_>) -> Result<Vec<u8>, ExportError> {
     Ok(openmetrics::write(chosen.recording, chosen.selection)?.into_bytes())
 }

@@ -75,7 +75,7 @@ fn parquet_is_a_file_per_source_and_nothing_is_overwritten() {
 #[test]
 fn processes_are_series_of_their_own_whatever_their_names() {
     use crate::store::recording::{Batch, CLOCK, Writer};
-    use pagewise_core::recording::{ProcessRow, Used, Walk};
+    use pagewise_core::recording::{ProcessRow, ProcessUsage, Walk};
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.pgw");
     let meta = [("anchor_wall_offset_ns".to_owned(), "1700000000000000000".to_owned())];
@@ -87,7 +87,7 @@ fn processes_are_series_of_their_own_whatever_their_names() {
         state: 'R',
         threads: 2,
         resident: 8192,
-        used: Used { user, ..Used::default() },
+        used: ProcessUsage { user, ..ProcessUsage::default() },
         grown: None,
     };
     let walk = |from: u64, rows| Walk { from, to: from + 1, processes: 9, rows };

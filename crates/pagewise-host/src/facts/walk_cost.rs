@@ -273,7 +273,7 @@ fn chase(memory: &[u8], first_line: usize, accesses: u32) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::progress::Untold;
+    use crate::progress::NoProgress;
 
     #[test]
     fn the_chase_visits_every_line_once_before_it_repeats() {
@@ -320,14 +320,14 @@ mod tests {
 
     #[test]
     fn another_hosts_tree_is_not_measured() {
-        let error = measure(&Root::at("/nowhere"), &Effort::quick(), &Untold).expect_err("no host to measure");
+        let error = measure(&Root::at("/nowhere"), &Effort::quick(), &NoProgress).expect_err("no host to measure");
         assert!(error.to_string().contains("another host"), "{error}");
     }
 
     #[test]
     fn on_this_host_both_page_sizes_get_a_time_or_the_reason_is_told() {
         let effort = Effort { footprints_mib: vec![4], rounds: 3, accesses: 1 << 12, budget: Duration::from_secs(30) };
-        match measure(&Root::live(), &effort, &Untold) {
+        match measure(&Root::live(), &effort, &NoProgress) {
             Ok(cost) => {
                 assert_eq!(cost.footprints.len(), 1);
                 let line = &cost.footprints[0];

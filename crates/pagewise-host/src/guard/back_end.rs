@@ -98,7 +98,7 @@ pub(super) fn ask(file: &File, words: std::fmt::Arguments<'_>) -> Result<bool, E
 /// A way to ask for page cache, with what came of it lately.
 #[derive(Debug)]
 pub(super) struct Way {
-    file: Takes,
+    file: RequestFile,
     in_vain: u32,
     rests_until: u64,
     rest: u64,
@@ -106,7 +106,7 @@ pub(super) struct Way {
 
 /// The file that takes a request.
 #[derive(Debug)]
-enum Takes {
+enum RequestFile {
     Node(NodeFile),
     Cgroup(CgroupFile),
     Generations(GenerationsFile),
@@ -120,37 +120,37 @@ const SHORTEST_REST: u64 = 10 * SECOND;
 const LONGEST_REST: u64 = 640 * SECOND;
 
 impl Way {
-    fn of(file: Takes) -> Way {
+    fn of(file: RequestFile) -> Way {
         Way { file, in_vain: 0, rests_until: 0, rest: SHORTEST_REST }
     }
 
     /// `memory.reclaim` of a cgroup.
     pub(super) fn of_cgroup(file: CgroupFile) -> Way {
-        Way::of(Takes::Cgroup(file))
+        Way::of(RequestFile::Cgroup(file))
     }
 
     fn reclaim(&mut self, at: u64, bytes: u64) -> Result<bool, Errno> {
         match &mut self.file {
-            Takes::Node(file) => file.reclaim(bytes),
-            Takes::Cgroup(file) => file.reclaim(bytes),
-            Takes::Generations(file) => file.reclaim(at, bytes),
+            RequestFile::Node(file) => file.reclaim(bytes),
+            RequestFile::Cgroup(file) => file.reclaim(bytes),
+            RequestFile::Generations(file) => file.reclaim(at, bytes),
         }
     }
 
     /// What it is, in words.
     fn words(&self) -> &'static str {
         match &self.file {
-            Takes::Node(_) => "the node's reclaim file",
-            Takes::Cgroup(_) => "memory.reclaim",
-            Takes::Generations(_) => "the generations of MGLRU",
+            RequestFile::Node(_) => "the node's reclaim file",
+            RequestFile::Cgroup(_) => "memory.reclaim",
+            RequestFile::Generations(_) => "the generations of MGLRU",
         }
     }
 
     fn counted(&self) -> Counted {
         match &self.file {
-            Takes::Node(_) => Counted::OnRequest,
-            Takes::Cgroup(_) => Counted::InGroups,
-            Takes::Generations(_) => Counted::OfFiles,
+            RequestFile::Node(_) => Counted::OnRequest,
+            RequestFile::Cgroup(_) => Counted::InGroups,
+            RequestFile::Generations(_) => Counted::OfFiles,
         }
     }
 
@@ -186,7 +186,7 @@ pub(super) struct BackEnds {
 
 /// Who was asked for what the streams' files did not give.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Asked {
+enum SecondRequest {
     StreamsCgroup,
     Own(usize),
 }
@@ -198,12 +198,12 @@ pub(super) struct Answer {
     pub(super) granted: bool,
     /// Which counter has what was taken otherwise than out of files; `None` where nobody was asked.
     pub(super) counted: Option<Counted>,
-    asked: Option<(Asked, u64)>,
+    asked: Option<(SecondRequest, u64)>,
 }
 
 impl Answer {
     pub(super) fn is_of_streams_cgroup(&self) -> bool {
-        matches!(self.asked, Some((Asked::StreamsCgroup, _)))
+        matches!(self.asked, Some((SecondRequest::StreamsCgroup, _)))
     }
 }
 
@@ -214,9 +214,9 @@ impl BackEnds {
     /// Where none does.
     pub(super) fn of_node(root: &Root, node: u32, has_files: bool) -> Result<BackEnds, GuardError> {
         let ways = [
-            NodeFile::open(root, node).map(|file| Way::of(Takes::Node(file))),
+            NodeFile::open(root, node).map(|file| Way::of(RequestFile::Node(file))),
             of_all(root, node),
-            GenerationsFile::open(root, node).map(|file| Way::of(Takes::Generations(file))),
+            GenerationsFile::open(root, node).map(|file| Way::of(RequestFile::Generations(file))),
         ];
         let (own, refused): (Vec<_>, Vec<_>) = ways.into_iter().partition(Result::is_ok);
         if own.is_empty() && !has_files {
@@ -268,18 +268,18 @@ impl BackEnds {
         let is_only = self.own.len() == 1;
         let streams_cgroup = files.and_then(StreamedFiles::streams_cgroup).filter(|way| way.is_ready(at));
         let (asked, way) = match streams_cgroup {
-            Some(way) => (Asked::StreamsCgroup, way),
+            Some(way) => (SecondRequest::StreamsCgroup, way),
             None => {
                 let ready = self.own.iter().position(|way| way.is_ready(at)).unwrap_or(0);
                 let Some(way) = self.own.get_mut(ready) else {
                     return Ok(Answer { granted: false, counted: None, asked: None });
                 };
-                (Asked::Own(ready), way)
+                (SecondRequest::Own(ready), way)
             }
         };
         let granted = match way.reclaim(at, left) {
             // The cgroup is gone, or a file refuses for good where there are others.
-            Err(_) if asked == Asked::StreamsCgroup || !is_only => {
+            Err(_) if asked == SecondRequest::StreamsCgroup || !is_only => {
                 way.rests(at);
                 false
             }
@@ -292,8 +292,8 @@ impl BackEnds {
     pub(super) fn gave(&mut self, files: Option<&mut StreamedFiles>, at: u64, answer: &Answer, freed: u64) {
         let Some((asked, bytes)) = answer.asked else { return };
         let way = match asked {
-            Asked::StreamsCgroup => files.and_then(StreamedFiles::streams_cgroup),
-            Asked::Own(position) => self.own.get_mut(position),
+            SecondRequest::StreamsCgroup => files.and_then(StreamedFiles::streams_cgroup),
+            SecondRequest::Own(position) => self.own.get_mut(position),
         };
         if let Some(way) = way {
             way.gave(at, bytes, freed);
@@ -334,7 +334,7 @@ mod tests {
     /// A file that takes requests, and none of them gives anything.
     fn way() -> Way {
         let file = File::options().write(true).open("/dev/null").unwrap();
-        Way::of(Takes::Node(NodeFile { file }))
+        Way::of(RequestFile::Node(NodeFile { file }))
     }
 
     #[test]
@@ -346,11 +346,11 @@ mod tests {
             back_ends.gave(None, at, &answer, freed);
             answer.asked.unwrap().0
         };
-        let first: Vec<Asked> = (0..3).map(|at| asks(at, 4096)).collect();
-        assert_eq!(first, [Asked::Own(0); 3], "a little is nothing, and one slice says little");
-        assert_eq!(asks(3, 1 << 20), Asked::Own(1));
-        assert_eq!(asks(2 + SHORTEST_REST, 1 << 20), Asked::Own(0), "it is tried again");
-        assert_eq!(asks(3 + SHORTEST_REST, 1 << 20), Asked::Own(0), "and kept where it gives");
+        let first: Vec<SecondRequest> = (0..3).map(|at| asks(at, 4096)).collect();
+        assert_eq!(first, [SecondRequest::Own(0); 3], "a little is nothing, and one slice says little");
+        assert_eq!(asks(3, 1 << 20), SecondRequest::Own(1));
+        assert_eq!(asks(2 + SHORTEST_REST, 1 << 20), SecondRequest::Own(0), "it is tried again");
+        assert_eq!(asks(3 + SHORTEST_REST, 1 << 20), SecondRequest::Own(0), "and kept where it gives");
     }
 
     #[test]
@@ -358,7 +358,7 @@ mod tests {
         let mut back_ends = BackEnds { own: vec![way()] };
         for at in 0..10 {
             let answer = back_ends.reclaim(None, at, 1 << 20).unwrap();
-            assert_eq!(answer.asked, Some((Asked::Own(0), 1 << 20)));
+            assert_eq!(answer.asked, Some((SecondRequest::Own(0), 1 << 20)));
             back_ends.gave(None, at, &answer, 0);
         }
         let nobody = BackEnds { own: Vec::new() }.reclaim(None, 0, 1 << 20).unwrap();

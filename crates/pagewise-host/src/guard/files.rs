@@ -4,7 +4,7 @@
 
 use super::back_end::Way;
 use super::reading::OfFiles;
-use super::streamers::{Leader, MOST_FILES, Search, Streamed, Streamer};
+use super::streamers::{Leader, MOST_FILES, Search, StreamedFile, Streamer};
 use crate::root::Root;
 use crate::sys::page_cache;
 use pagewise_core::guard::sample::Streams;
@@ -54,7 +54,7 @@ pub(super) struct StreamedFiles {
     wanted: u64,
     files: Vec<OneFile>,
     /// Taken over, and not yet scanned.
-    new: Vec<Streamed>,
+    new: Vec<StreamedFile>,
     adopted: u64,
     scanned: u64,
     scanned_ahead: u64,
@@ -73,7 +73,7 @@ pub(super) struct StreamedFiles {
 
 #[derive(Debug)]
 struct OneFile {
-    streamed: Streamed,
+    streamed: StreamedFile,
     /// Of which stretch the end is taken already, and how much is left of it.
     begun: Option<(usize, u64)>,
     kept: u32,
@@ -189,7 +189,7 @@ impl StreamedFiles {
                 (one.kept, one.left_alone) = (0, None);
             }
             let was_streamed = one.streamed.trail.is_streamed();
-            let Streamed { file, trail, .. } = &mut one.streamed;
+            let StreamedFile { file, trail, .. } = &mut one.streamed;
             trail.scan(at, is_in_memory(file));
             if !was_streamed && trail.is_streamed() {
                 tell(&one.streamed.who);
@@ -213,7 +213,7 @@ impl StreamedFiles {
     fn scan_ahead(&mut self, at: u64) {
         self.scanned_ahead = at;
         for one in &mut self.files {
-            let Streamed { file, trail, .. } = &mut one.streamed;
+            let StreamedFile { file, trail, .. } = &mut one.streamed;
             trail.scan_ahead(at, is_in_memory(file));
         }
         self.count();

@@ -5,7 +5,7 @@
 use super::GuardError;
 use super::back_end::request;
 use super::domain::{Limited, is_group, limit};
-use super::reading::{OfFiles, Stalls, Stolen, Sum};
+use super::reading::{OfFiles, ReclaimedBytes, Stalls, Sum};
 use crate::cgroup::Version;
 use crate::facts::reclaim::by_generations;
 use crate::root::{FileError, Root};
@@ -213,12 +213,12 @@ impl CgroupReading {
     }
 
     /// What reclaim took since the group was made, as of the last reading: its counter has that of the group alone.
-    pub(super) fn stolen(&mut self) -> Stolen {
+    pub(super) fn stolen(&mut self) -> ReclaimedBytes {
         let all = match self.group.version {
             Version::V1 => 0,
             Version::V2 => self.sums.stolen.of_values(&self.stat.columns().values) * self.page,
         };
-        Stolen { on_request: Some(all), in_groups: all, of_files: all }
+        ReclaimedBytes { on_request: Some(all), in_groups: all, of_files: all }
     }
 
     /// Times it met its limit, as of the last reading. Compaction is the host's, and no group's.

@@ -80,7 +80,7 @@ struct HostColumns {
 
 /// Bytes that reclaim took, by who counts them: totals since boot, or since a cgroup was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Stolen {
+pub(super) struct ReclaimedBytes {
     /// On request, where the kernel counts that apart (6.15).
     pub(super) on_request: Option<u64>,
     /// In control groups, at their limits and by `memory.reclaim`.
@@ -89,9 +89,9 @@ pub(super) struct Stolen {
     pub(super) of_files: u64,
 }
 
-impl Stolen {
+impl ReclaimedBytes {
     /// What was taken since then, by the counter that has what was asked for in this way.
-    pub(super) fn since(self, then: Stolen, counted: Counted) -> u64 {
+    pub(super) fn since(self, then: ReclaimedBytes, counted: Counted) -> u64 {
         let (now, then) = match (counted, self.on_request, then.on_request) {
             (Counted::InGroups, ..) => (self.in_groups, then.in_groups),
             (Counted::OnRequest, Some(now), Some(then)) => (now, then),
@@ -271,12 +271,12 @@ impl Reading {
     }
 
     /// What reclaim took since boot, as of the last reading.
-    pub(super) fn stolen(&mut self) -> Stolen {
+    pub(super) fn stolen(&mut self) -> ReclaimedBytes {
         let HostColumns { proactive, stolen_of_host, stolen_file, stolen_anonymous, .. } = &self.of_host;
         let values = &self.vmstat.columns().values;
         let bytes = |sum: &Sum| sum.of_values(values) * self.page;
         let of_files = bytes(stolen_file);
-        Stolen {
+        ReclaimedBytes {
             on_request: proactive.is_known().then(|| bytes(proactive)),
             in_groups: (of_files + bytes(stolen_anonymous)).saturating_sub(bytes(stolen_of_host)),
             of_files,

@@ -6,14 +6,14 @@ use super::back_end::BackEnds;
 use super::domain::{DomainName, Limited, limited};
 use super::files::StreamedFiles;
 use super::of_cgroup::CgroupReading;
-use super::reading::{OfFiles, Reading, Stalls, Stolen};
-use super::status::{Board, Place, Who};
+use super::reading::{OfFiles, Reading, ReclaimedBytes, Stalls};
+use super::status::{GuardIdentity, StatusFile, StatusSlot};
 use super::streamers::Streamer;
 use crate::clock;
 use crate::process::Interrupt;
 use crate::root::Root;
 use crate::source::guard_threads;
-use pagewise_core::guard::asked::{Asked, AskedLaw};
+use pagewise_core::guard::asked::{AskedLaw, GuardRequest};
 use pagewise_core::guard::law::{Law, Learnt, Mode, Settings};
 use pagewise_core::guard::paper::Paper;
 use pagewise_core::guard::sample::Sample;
@@ -30,61 +30,61 @@ pub struct Guarded {
     pub domain: DomainName,
     law: AskedLaw,
     asked: String,
-    reading: Reads,
+    reading: DomainReading,
     /// Who streams, and what it has gone past: told also where nothing is to be done.
     files: Option<StreamedFiles>,
     /// `None`: it is only decided.
     back_ends: Option<BackEnds>,
-    told: Option<Place>,
+    told: Option<StatusSlot>,
 }
 
 /// Samples of either.
 #[derive(Debug)]
-enum Reads {
+enum DomainReading {
     Node(Reading),
     Cgroup(CgroupReading),
 }
 
-impl Reads {
+impl DomainReading {
     fn sample(&mut self, at: u64) -> Result<Sample<'_>, GuardError> {
         match self {
-            Reads::Node(reading) => reading.sample(at),
-            Reads::Cgroup(reading) => reading.sample(at),
+            DomainReading::Node(reading) => reading.sample(at),
+            DomainReading::Cgroup(reading) => reading.sample(at),
         }
     }
 
     fn count_files(&mut self, of_files: OfFiles) {
         match self {
-            Reads::Node(reading) => reading.count_files(of_files),
-            Reads::Cgroup(reading) => reading.count_files(of_files),
+            DomainReading::Node(reading) => reading.count_files(of_files),
+            DomainReading::Cgroup(reading) => reading.count_files(of_files),
         }
     }
 
     fn asks_for_streams(&self) -> bool {
         match self {
-            Reads::Node(_) => false,
-            Reads::Cgroup(reading) => reading.asks_for_streams(),
+            DomainReading::Node(_) => false,
+            DomainReading::Cgroup(reading) => reading.asks_for_streams(),
         }
     }
 
     fn read_counters(&mut self) -> Result<(), GuardError> {
         match self {
-            Reads::Node(reading) => reading.read_counters(),
-            Reads::Cgroup(reading) => reading.read_counters(),
+            DomainReading::Node(reading) => reading.read_counters(),
+            DomainReading::Cgroup(reading) => reading.read_counters(),
         }
     }
 
-    fn stolen(&mut self) -> Stolen {
+    fn stolen(&mut self) -> ReclaimedBytes {
         match self {
-            Reads::Node(reading) => reading.stolen(),
-            Reads::Cgroup(reading) => reading.stolen(),
+            DomainReading::Node(reading) => reading.stolen(),
+            DomainReading::Cgroup(reading) => reading.stolen(),
         }
     }
 
     fn stalls(&mut self) -> Stalls {
         match self {
-            Reads::Node(reading) => reading.stalls(),
-            Reads::Cgroup(reading) => reading.stalls(),
+            DomainReading::Node(reading) => reading.stalls(),
+            DomainReading::Cgroup(reading) => reading.stalls(),
         }
     }
 }
@@ -94,24 +94,24 @@ const STACK: usize = 256 << 10;
 
 impl Guarded {
     /// Opens what is asked for takes of the node's files; no back end where nothing is to be done, only decided.
-    fn node(root: &Root, node: u32, asked: &Asked, acts: bool) -> Result<Guarded, GuardError> {
+    fn node(root: &Root, node: u32, asked: &GuardRequest, acts: bool) -> Result<Guarded, GuardError> {
         let files = if takes_trails(asked) { StreamedFiles::open(root, None) } else { None };
         let back_ends = if acts { Some(BackEnds::of_node(root, node, files.is_some())?) } else { None };
-        let reading = Reads::Node(Reading::open(root, node)?);
+        let reading = DomainReading::Node(Reading::open(root, node)?);
         Ok(Guarded::of(DomainName::Node(node), asked, reading, files, back_ends))
     }
 
-    fn cgroup(root: &Root, group: &Limited, asked: &Asked, acts: bool) -> Result<Guarded, GuardError> {
+    fn cgroup(root: &Root, group: &Limited, asked: &GuardRequest, acts: bool) -> Result<Guarded, GuardError> {
         let files = if takes_trails(asked) { StreamedFiles::open(root, Some(group.folder.clone())) } else { None };
         let back_ends = if acts { Some(BackEnds::of_cgroup(root, group, files.is_some())?) } else { None };
-        let reading = Reads::Cgroup(CgroupReading::open(root, group)?);
+        let reading = DomainReading::Cgroup(CgroupReading::open(root, group)?);
         Ok(Guarded::of(DomainName::Cgroup(group.path.clone()), asked, reading, files, back_ends))
     }
 
     fn of(
         domain: DomainName,
-        asked: &Asked,
-        reading: Reads,
+        asked: &GuardRequest,
+        reading: DomainReading,
         files: Option<StreamedFiles>,
         back_ends: Option<BackEnds>,
     ) -> Guarded {
@@ -119,7 +119,7 @@ impl Guarded {
     }
 }
 
-fn takes_trails(asked: &Asked) -> bool {
+fn takes_trails(asked: &GuardRequest) -> bool {
     matches!(asked.law, AskedLaw::Guard(Settings { trails: true, .. }))
 }
 
@@ -139,7 +139,7 @@ impl Guards {
     ///
     /// # Errors
     /// When a node cannot be read, nothing can take page cache back from it, or there are no cgroups.
-    pub fn open(root: &Root, asked: &Asked, nodes: &[u32], acts: bool) -> Result<Guards, GuardError> {
+    pub fn open(root: &Root, asked: &GuardRequest, nodes: &[u32], acts: bool) -> Result<Guards, GuardError> {
         if let Some(pattern) = &asked.cgroups {
             let cgroups = Cgroups {
                 root: root.clone(),
@@ -194,11 +194,11 @@ impl Guards {
         self,
         for_at_most: Option<u64>,
         interrupt: &Interrupt,
-        tell: &(dyn Fn(&DomainName, Told<'_>) + Sync),
+        tell: &(dyn Fn(&DomainName, GuardMessage<'_>) + Sync),
     ) -> Guarding {
         let until = for_at_most.map(|most| clock::awake() + most);
         // Who cannot be asked guards all the same.
-        let board = Board::new().ok();
+        let board = StatusFile::new().ok();
         let place = |position| board.as_ref().and_then(|board| board.place(position).ok());
         let fails = |_: &GuardError| interrupt.set();
         thread::scope(|scope| {
@@ -226,7 +226,7 @@ fn alone(
     guarded: Guarded,
     until: Option<u64>,
     interrupt: &Interrupt,
-    tell: &(dyn Fn(&DomainName, Told<'_>) + Sync),
+    tell: &(dyn Fn(&DomainName, GuardMessage<'_>) + Sync),
 ) -> Result<(DomainName, Done), GuardError> {
     let mut work = AtWork::of(guarded);
     while !interrupt.is_set() && until.is_none_or(|until| clock::awake() < until) {
@@ -241,7 +241,7 @@ fn alone(
 struct Cgroups {
     root: Root,
     pattern: String,
-    asked: Asked,
+    asked: GuardRequest,
     acts: bool,
     /// How many there are at the start.
     at_start: usize,
@@ -272,10 +272,10 @@ impl Cgroups {
     /// All of them in one thread: each is sampled when its own law wants that.
     fn run(
         mut self,
-        board: Option<&Board>,
+        board: Option<&StatusFile>,
         until: Option<u64>,
         interrupt: &Interrupt,
-        tell: &(dyn Fn(&DomainName, Told<'_>) + Sync),
+        tell: &(dyn Fn(&DomainName, GuardMessage<'_>) + Sync),
     ) -> Guarding {
         let mut works: Vec<AtWork> = Vec::new();
         let mut ended = VecDeque::new();
@@ -291,7 +291,7 @@ impl Cgroups {
                 // Its files are gone with it.
                 if work.due <= at && work.step(tell).is_err() {
                     let over = works.swap_remove(place).ends(tell);
-                    tell(&over.0, Told::Gone);
+                    tell(&over.0, GuardMessage::Gone);
                     ended.push_back(over);
                     if ended.len() > MOST_ENDED {
                         ended.pop_front();
@@ -311,8 +311,8 @@ impl Cgroups {
     fn take_on(
         &mut self,
         works: &mut Vec<AtWork>,
-        board: Option<&Board>,
-        tell: &(dyn Fn(&DomainName, Told<'_>) + Sync),
+        board: Option<&StatusFile>,
+        tell: &(dyn Fn(&DomainName, GuardMessage<'_>) + Sync),
     ) -> Result<(), GuardError> {
         for group in self.listed()? {
             let is_known =
@@ -334,7 +334,7 @@ impl Cgroups {
                 }
                 // Gone meanwhile, or of no use: it is asked again, and told of once.
                 Err(error) if !self.refused.contains(&group.path) && self.root.exists(&group.folder) => {
-                    tell(&DomainName::Cgroup(group.path.clone()), Told::Cannot(&error));
+                    tell(&DomainName::Cgroup(group.path.clone()), GuardMessage::Cannot(&error));
                     self.refused.push(group.path);
                 }
                 Err(_) => {}
@@ -346,7 +346,7 @@ impl Cgroups {
 
 /// What a guard says while it runs.
 #[derive(Clone, Copy, Debug)]
-pub enum Told<'t> {
+pub enum GuardMessage<'t> {
     /// It does something else now, or ends.
     Does(Mode, Option<Learnt>),
     /// This one streams.
@@ -361,7 +361,7 @@ pub enum Told<'t> {
 const PAPER_TICK: u64 = SECOND / 100;
 
 /// A law whose state can be told.
-trait Telling: ControlLaw {
+trait ReportingLaw: ControlLaw {
     /// What it is doing.
     fn mode(&self) -> Mode;
 
@@ -375,7 +375,7 @@ trait Telling: ControlLaw {
     fn had_room(&self) -> bool;
 }
 
-impl Telling for Paper {
+impl ReportingLaw for Paper {
     fn mode(&self) -> Mode {
         if self.is_freeing() { Mode::Reclaiming } else { Mode::Armed }
     }
@@ -394,7 +394,7 @@ impl Telling for Paper {
     }
 }
 
-impl Telling for Law {
+impl ReportingLaw for Law {
     fn mode(&self) -> Mode {
         Law::mode(self)
     }
@@ -474,7 +474,7 @@ const WRITTEN_EVERY: u64 = SECOND;
 /// A domain that is being guarded: sample, decide, and wait or reclaim.
 struct AtWork {
     guarded: Guarded,
-    law: Box<dyn Telling + Send>,
+    law: Box<dyn ReportingLaw + Send>,
     began: u64,
     /// When it is to be sampled again.
     due: u64,
@@ -489,7 +489,7 @@ struct AtWork {
 
 impl AtWork {
     fn of(guarded: Guarded) -> AtWork {
-        let law: Box<dyn Telling + Send> = match guarded.law {
+        let law: Box<dyn ReportingLaw + Send> = match guarded.law {
             AskedLaw::Guard(settings) => Box::new(Law::new(settings)),
             AskedLaw::Paper { threshold, amount } => Box::new(Paper::new(threshold, amount, PAPER_TICK)),
         };
@@ -511,7 +511,7 @@ impl AtWork {
     ///
     /// # Errors
     /// When the domain cannot be read any more, or the back end is refused for good.
-    fn step(&mut self, tell: &dyn Fn(&DomainName, Told<'_>)) -> Result<(), GuardError> {
+    fn step(&mut self, tell: &dyn Fn(&DomainName, GuardMessage<'_>)) -> Result<(), GuardError> {
         let cpu = clock::thread_cpu();
         let due = self.due;
         self.done.latest = self.done.latest.max(clock::awake().saturating_sub(due) as f64 / SECOND as f64);
@@ -534,11 +534,11 @@ impl AtWork {
         Ok(())
     }
 
-    fn decide(&mut self, at: u64, tell: &dyn Fn(&DomainName, Told<'_>)) -> Result<Decision, GuardError> {
+    fn decide(&mut self, at: u64, tell: &dyn Fn(&DomainName, GuardMessage<'_>)) -> Result<Decision, GuardError> {
         let Guarded { domain, asked, reading, files, back_ends, told: place, .. } = &mut self.guarded;
         if let Some(files) = files.as_mut() {
             let is_armed = self.law.mode() != Mode::Watching || reading.asks_for_streams();
-            files.follow(at, is_armed, &mut |who| tell(domain, Told::Streams(who)));
+            files.follow(at, is_armed, &mut |who| tell(domain, GuardMessage::Streams(who)));
             reading.count_files(files.counted());
         }
         let sample = reading.sample(at)?;
@@ -557,11 +557,11 @@ impl AtWork {
         let is_news = self.told.is_none_or(|told| is_news(told, mode));
         if is_news {
             self.told = Some(mode);
-            tell(domain, Told::Does(mode, self.law.learnt()));
+            tell(domain, GuardMessage::Does(mode, self.law.learnt()));
         }
         if let Some(place) = place.as_mut().filter(|_| is_news || at >= self.written + WRITTEN_EVERY) {
             self.written = at;
-            let who = Who { domain, asked, acts: back_ends.is_some() };
+            let who = GuardIdentity { domain, asked, acts: back_ends.is_some() };
             let streams = files.iter().flat_map(StreamedFiles::streamers);
             place.write(who, (mode, self.law.learnt()), &self.done, streams);
         }
@@ -594,9 +594,9 @@ impl AtWork {
         Ok(Slice { asked: bytes, freed, of_files, took, cpu })
     }
 
-    fn ends(mut self, tell: &dyn Fn(&DomainName, Told<'_>)) -> (DomainName, Done) {
+    fn ends(mut self, tell: &dyn Fn(&DomainName, GuardMessage<'_>)) -> (DomainName, Done) {
         self.done.seconds = (clock::awake() - self.began) as f64 / SECOND as f64;
-        tell(&self.guarded.domain, Told::Does(self.law.mode(), self.law.learnt()));
+        tell(&self.guarded.domain, GuardMessage::Does(self.law.mode(), self.law.learnt()));
         (self.guarded.domain, self.done)
     }
 }
@@ -654,7 +654,7 @@ pub fn stay_on(cpus: &str) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pagewise_core::guard::law::Why;
+    use pagewise_core::guard::law::WaitReason;
 
     #[test]
     fn each_time_it_was_too_late_has_one_reason_at_most() {
@@ -666,6 +666,6 @@ mod tests {
         assert_eq!(explained(5, 2, Mode::Armed, false), (0, 2, 0, 0));
         assert_eq!(explained(5, 2, Mode::Reclaiming, true), (0, 2, 0, 3));
         assert_eq!(explained(5, 2, Mode::Watching, true), (0, 2, 3, 0));
-        assert_eq!(explained(5, 2, Mode::Leaving { because: Why::Dirty }, true), (5, 0, 0, 0));
+        assert_eq!(explained(5, 2, Mode::Leaving { because: WaitReason::Dirty }, true), (5, 0, 0, 0));
     }
 }

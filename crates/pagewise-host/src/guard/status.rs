@@ -43,7 +43,7 @@ pub struct OfDomain {
 
 /// The same, before it is written: nothing of it is copied.
 #[derive(Serialize)]
-struct Now<'n, S: Serialize> {
+struct StatusNow<'n, S: Serialize> {
     domain: &'n DomainName,
     asked: &'n str,
     acts: bool,
@@ -66,29 +66,29 @@ impl<'s, I: Iterator<Item = &'s Streamer> + Clone> Serialize for Listed<I> {
 
 /// The file of a process.
 #[derive(Debug)]
-pub struct Board {
+pub struct StatusFile {
     file: OwnedFd,
 }
 
-impl Board {
+impl StatusFile {
     /// A new one.
     ///
     /// # Errors
     /// Where the kernel has no such files (before 3.17), or gives none.
-    pub fn new() -> Result<Board, Errno> {
-        Ok(Board { file: memfd_create(NAME, MemfdFlags::CLOEXEC)? })
+    pub fn new() -> Result<StatusFile, Errno> {
+        Ok(StatusFile { file: memfd_create(NAME, MemfdFlags::CLOEXEC)? })
     }
 
     /// The place of the guard in this position.
     ///
     /// # Errors
     /// As for the file.
-    pub fn place(&self, position: usize) -> Result<Place, Errno> {
+    pub fn place(&self, position: usize) -> Result<StatusSlot, Errno> {
         if position >= MOST_DOMAINS {
             return Err(Errno::NOSPC);
         }
         let file = self.file.as_fd().try_clone_to_owned().map_err(|_| Errno::MFILE)?;
-        let place = Place { file, position, text: vec![b'\n'; ROOM] };
+        let place = StatusSlot { file, position, text: vec![b'\n'; ROOM] };
         // Its memory is had now, and not when memory is short.
         place.put()?;
         Ok(place)
@@ -97,13 +97,13 @@ impl Board {
 
 /// Where one guard writes what it does.
 #[derive(Debug)]
-pub struct Place {
+pub struct StatusSlot {
     file: OwnedFd,
     position: usize,
     text: Vec<u8>,
 }
 
-impl Drop for Place {
+impl Drop for StatusSlot {
     /// What is guarded no more is told of no more.
     fn drop(&mut self) {
         self.text.fill(b'\n');
@@ -113,27 +113,27 @@ impl Drop for Place {
 
 /// What is the same as long as a guard runs.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Who<'w> {
+pub(super) struct GuardIdentity<'w> {
     pub(super) domain: &'w DomainName,
     pub(super) asked: &'w str,
     pub(super) acts: bool,
 }
 
-impl Place {
+impl StatusSlot {
     /// Writes it. Allocates nothing; what cannot be written is not told.
     pub(super) fn write<'s>(
         &mut self,
-        who: Who<'_>,
+        who: GuardIdentity<'_>,
         (mode, learnt): (Mode, Option<Learnt>),
         done: &Done,
         streams: impl Iterator<Item = &'s Streamer> + Clone,
     ) {
-        let Who { domain, asked, acts } = who;
+        let GuardIdentity { domain, asked, acts } = who;
         let streams = Listed(streams);
-        if self.fits(&Now { domain, asked, acts, mode, learnt, done, streams }) || {
+        if self.fits(&StatusNow { domain, asked, acts, mode, learnt, done, streams }) || {
             // The names of files can be long.
             let none = Listed(std::iter::empty());
-            self.fits(&Now { domain, asked, acts, mode, learnt, done, streams: none })
+            self.fits(&StatusNow { domain, asked, acts, mode, learnt, done, streams: none })
         } {
             let _ = self.put();
         }
@@ -224,15 +224,15 @@ mod tests {
 
     #[test]
     fn what_a_guard_writes_is_read_from_outside_and_long_names_are_left_out() {
-        let board = Board::new().unwrap();
-        let mut places: Vec<Place> = (0..2).map(|position| board.place(position).unwrap()).collect();
+        let board = StatusFile::new().unwrap();
+        let mut places: Vec<StatusSlot> = (0..2).map(|position| board.place(position).unwrap()).collect();
         let file = File::from(board.file.try_clone().unwrap());
         assert_eq!(read(&file), Some(Vec::new()), "nothing was written yet");
         let streamer = |path: String| Streamer { pid: 7, command: "dd".to_owned(), path };
         let done = Done { slices: 3, seconds: 1.5, ..Done::default() };
         let streams = [streamer("/data/\u{e9}\n\"".to_owned()), streamer("/data/b".to_owned())];
         let domain = DomainName::Cgroup("/yarn/c1".to_owned());
-        let who = Who { domain: &domain, asked: "on", acts: true };
+        let who = GuardIdentity { domain: &domain, asked: "on", acts: true };
         places[1].write(who, (Mode::Armed, None), &done, streams.iter());
         let found = read(&file).unwrap();
         assert_eq!(

@@ -49,7 +49,7 @@ pub(super) const MOST_FILES: usize = 8;
 
 /// A file that a process reads.
 #[derive(Debug)]
-pub(super) struct Streamed {
+pub(super) struct StreamedFile {
     pub(super) who: Streamer,
     pub(super) file: File,
     pub(super) trail: Trail,
@@ -89,9 +89,9 @@ struct Shared {
 #[derive(Debug, Default)]
 struct Files {
     /// Found, and not yet taken over by the loop.
-    found: Vec<Streamed>,
+    found: Vec<StreamedFile>,
     /// All that were found and not let go.
-    held: Vec<Held>,
+    held: Vec<HeldFile>,
     /// Who reads most now, where the loop does not know it yet: `Some(None)` where nobody does.
     leader: Option<Option<Leader>>,
     /// That one's process.
@@ -103,7 +103,7 @@ struct Files {
 }
 
 #[derive(Debug)]
-struct Held {
+struct HeldFile {
     key: Key,
     pid: u32,
     /// The process's descriptor of it.
@@ -162,7 +162,7 @@ impl Search {
 
     /// Moves what was found into `files`, as far as there is room, and says what those who stream have used. Waits for nothing and allocates
     /// nothing.
-    pub(super) fn adopt(&self, files: &mut Vec<Streamed>, streams: &mut Option<Streams>, read_within: &mut u64) {
+    pub(super) fn adopt(&self, files: &mut Vec<StreamedFile>, streams: &mut Option<Streams>, read_within: &mut u64) {
         let Ok(mut shared) = self.shared.files.try_lock() else { return };
         (*streams, *read_within) = (shared.streams, shared.read_within);
         while files.len() < files.capacity() {
@@ -182,13 +182,13 @@ impl Search {
     }
 
     /// Whether its process reads no more. Waits for nothing: who cannot be told of now is told of later.
-    pub(super) fn is_quiet(&self, streamed: &Streamed) -> bool {
+    pub(super) fn is_quiet(&self, streamed: &StreamedFile) -> bool {
         let Ok(shared) = self.shared.files.try_lock() else { return false };
         shared.held.iter().any(|held| held.key == streamed.key && held.quiet >= QUIET_ROUNDS)
     }
 
     /// A file is let go; it may be found again.
-    pub(super) fn let_go(&self, streamed: Streamed) {
+    pub(super) fn let_go(&self, streamed: StreamedFile) {
         self.shared.files().held.retain(|held| held.key != streamed.key);
     }
 }
@@ -203,7 +203,7 @@ impl Drop for Search {
 fn search(root: &Root, within: Option<&str>, shared: &Shared) {
     let mut read_before: HashMap<u32, u64> = HashMap::new();
     let mut searched: Option<Instant> = None;
-    let mut paying = Paying::default();
+    let mut paying = StreamCosts::default();
     let mut within_read = WithinRead::default();
     let mut leads: Option<Leads> = None;
     while !shared.over.load(Ordering::Relaxed) {
@@ -286,14 +286,14 @@ impl WithinRead {
 
 /// Follows what those who stream pay.
 #[derive(Default)]
-struct Paying {
+struct StreamCosts {
     pids: Vec<u32>,
     of: u64,
     /// Where the time of kswapd is read; which threads these are is looked up when the streams change.
     kswapd: Vec<NumberFile>,
 }
 
-impl Paying {
+impl StreamCosts {
     fn check(&mut self, root: &Root, shared: &Shared) {
         let mut pids: Vec<u32> = {
             let files = shared.files();
@@ -389,8 +389,8 @@ fn keep_open_files(root: &Root, pid: u32, shared: &Shared) {
         let command = process::name(root, &format!("/proc/{pid}"));
         let who = Streamer { pid, command, path: open.path.to_string_lossy().into_owned() };
         let mut files = shared.files();
-        files.held.push(Held { key: open.key, pid, link: open.link, quiet: 0 });
-        files.found.push(Streamed { who, file, trail: Trail::of(open.length), key: open.key });
+        files.held.push(HeldFile { key: open.key, pid, link: open.link, quiet: 0 });
+        files.found.push(StreamedFile { who, file, trail: Trail::of(open.length), key: open.key });
     }
 }
 
@@ -442,7 +442,7 @@ mod tests {
         File::create(&path).unwrap().set_len(LEAST_FILE).unwrap();
         let Some(search) = Search::start(&Root::live(), None) else { return };
         search.want(true);
-        let mut files: Vec<Streamed> = Vec::with_capacity(MOST_FILES);
+        let mut files: Vec<StreamedFile> = Vec::with_capacity(MOST_FILES);
         let began = Instant::now();
         let mut buffer = vec![0; 1 << 20];
         let ours = std::process::id();

@@ -9,18 +9,18 @@ use std::io;
 
 /// What became of a process whose memory is no longer the one that was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Became {
+pub enum ProcessChange {
     /// It ended.
     Over,
     /// It began another program (`execve`).
     AnotherProgram,
 }
 
-impl fmt::Display for Became {
+impl fmt::Display for ProcessChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Became::Over => "ended",
-            Became::AnotherProgram => "began another program",
+            ProcessChange::Over => "ended",
+            ProcessChange::AnotherProgram => "began another program",
         })
     }
 }
@@ -33,7 +33,7 @@ pub enum HugePagesError {
     Gone(i32),
     /// It ended or began another program meanwhile.
     #[error("process {0} {1}; nothing more is touched")]
-    Changed(i32, Became),
+    Changed(i32, ProcessChange),
     /// Its memory may not be read.
     #[error(
         "the memory of process {pid} ({command}, of user {user}) may not be read: {error}. {}",

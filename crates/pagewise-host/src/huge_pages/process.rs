@@ -1,6 +1,6 @@
 //! A process whose memory is read, and held on to: a pid that is used again, and a program that it begins instead, are noticed.
 
-use super::{Became, HugePagesError};
+use super::{HugePagesError, ProcessChange};
 use crate::process::ends_within;
 use crate::sys::process_memory::{self, HUGE, PRESENT, Region, SWAPPED, ZERO};
 use pagewise_core::huge_pages::block::Block;
@@ -265,7 +265,7 @@ impl Process {
     fn changed(&self) -> HugePagesError {
         // A process that ends gives its memory back first.
         let is_over = ends_within(&self.pidfd, Duration::from_millis(300));
-        HugePagesError::Changed(self.pid, if is_over { Became::Over } else { Became::AnotherProgram })
+        HugePagesError::Changed(self.pid, if is_over { ProcessChange::Over } else { ProcessChange::AnotherProgram })
     }
 }
 

@@ -1,15 +1,15 @@
 //! Huge pages made in a process, at its pace.
 
 use super::process::{Process, Refused};
-use super::{Became, HugePagesError, hotspot};
+use super::{HugePagesError, ProcessChange, hotspot};
 use crate::process::Interrupt;
 use crate::progress::Progress;
 use crate::root::Root;
 use crate::source::meminfo;
 use crate::sys::mapping::{Mapping as OwnMapping, PageAdvice};
-use pagewise_core::huge_pages::block::{Block, Held, PassedOver, Plan, Wanted};
+use pagewise_core::huge_pages::block::{Block, BlockCriteria, MemoryByBacking, PassedOver, Plan};
 use pagewise_core::huge_pages::mapping::Mapping;
-use pagewise_core::huge_pages::pace::{Next, Pace, Seen};
+use pagewise_core::huge_pages::pace::{NextStep, Pace, StretchProgress};
 use pagewise_core::huge_pages::zero::{self, ZeroInHuge};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 /// Which of its memory.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Asked {
+pub struct HugePagesRequest {
     /// What of it.
     pub parts: Parts,
     /// Only mappings of at least so many bytes.
@@ -47,11 +47,11 @@ impl Default for Parts {
 
 /// What a process holds, and what is to be done about it.
 #[derive(Clone, Debug, Default)]
-pub struct Surveyed {
+pub struct Survey {
     /// Mappings in which huge pages can be made.
     pub mappings: u64,
     /// What they hold.
-    pub held: Held,
+    pub held: MemoryByBacking,
     /// Piece by piece.
     pub blocks: Vec<Block>,
     /// What is to be made huge, and what is not.
@@ -62,7 +62,7 @@ pub struct Surveyed {
 
 /// What came of it.
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct Made {
+pub struct CollapseOutcome {
     /// Blocks that lie on a huge page now.
     pub blocks: u64,
     /// Bytes of memory that this took beyond what they held.
@@ -99,11 +99,11 @@ pub enum EndedEarly {
     ProcessBeganAnother,
 }
 
-impl From<Became> for EndedEarly {
-    fn from(became: Became) -> EndedEarly {
+impl From<ProcessChange> for EndedEarly {
+    fn from(became: ProcessChange) -> EndedEarly {
         match became {
-            Became::Over => EndedEarly::ProcessEnded,
-            Became::AnotherProgram => EndedEarly::ProcessBeganAnother,
+            ProcessChange::Over => EndedEarly::ProcessEnded,
+            ProcessChange::AnotherProgram => EndedEarly::ProcessBeganAnother,
         }
     }
 }
@@ -134,8 +134,8 @@ pub fn huge_size(root: &Root) -> Result<u64, HugePagesError> {
 ///
 /// # Errors
 /// When it is gone or may not be read.
-pub fn survey(process: &Process, huge_size: u64, asked: &Asked) -> Result<Surveyed, HugePagesError> {
-    let mut found = Surveyed::default();
+pub fn survey(process: &Process, huge_size: u64, asked: &HugePagesRequest) -> Result<Survey, HugePagesError> {
+    let mut found = Survey::default();
     let mappings = process.mappings()?;
     let ranges = match &asked.parts {
         Parts::Ranges(ranges) => ranges.clone(),
@@ -164,8 +164,8 @@ pub fn survey(process: &Process, huge_size: u64, asked: &Asked) -> Result<Survey
     }
     let on_huge = || meminfo::read(&Root::live()).ok()?.get("AnonHugePages").copied();
     let room = asked.budget.map_or(u64::MAX, |budget| budget.saturating_sub(on_huge().unwrap_or(0)));
-    let wanted = Wanted { huge_size, least_present: asked.least_present, room };
-    found.held = Held::by(&found.blocks, huge_size);
+    let wanted = BlockCriteria { huge_size, least_present: asked.least_present, room };
+    found.held = MemoryByBacking::by(&found.blocks, huge_size);
     found.plan = Plan::of(&found.blocks, &wanted);
     Ok(found)
 }
@@ -207,8 +207,8 @@ pub fn make(
     pace: &mut Pace,
     interrupt: &Interrupt,
     progress: &dyn Progress,
-) -> Result<Made, HugePagesError> {
-    let mut made = Made::default();
+) -> Result<CollapseOutcome, HugePagesError> {
+    let mut made = CollapseOutcome::default();
     let began = Instant::now();
     match make_planned(&mut made, process, plan, huge_size, pace, interrupt, progress) {
         Err(HugePagesError::Changed(_, became)) => made.ended_early = Some(became.into()),
@@ -220,7 +220,7 @@ pub fn make(
 }
 
 fn make_planned(
-    made: &mut Made,
+    made: &mut CollapseOutcome,
     process: &Process,
     plan: &Plan,
     huge_size: u64,
@@ -233,8 +233,8 @@ fn make_planned(
     while !left.as_slice().is_empty() && made.ended_early.is_none() {
         let (stretch, user, before) = (Instant::now(), process.user_time()?, made.blocks);
         match pace.now() {
-            Next::Rest(seconds) => interrupt.wait(Duration::from_secs_f64(seconds)),
-            Next::Work { rate, seconds } => {
+            NextStep::Rest(seconds) => interrupt.wait(Duration::from_secs_f64(seconds)),
+            NextStep::Work { rate, seconds } => {
                 let mut asked: u32 = 0;
                 // A process that ends in a stretch leaves what was made in it, with its time.
                 let earlier = made.seconds_at_work;
@@ -269,7 +269,7 @@ fn make_planned(
                 made.seconds_at_work = earlier + stretch.elapsed().as_secs_f64();
             }
         }
-        let seen = Seen {
+        let seen = StretchProgress {
             seconds: stretch.elapsed().as_secs_f64(),
             user: process.user_time()? - user,
             made: made.blocks - before,

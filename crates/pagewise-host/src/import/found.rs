@@ -20,7 +20,7 @@ fn is_report(path: &Path) -> bool {
 pub(super) fn folder(path: &Path, assumed: &Assumed) -> (Vec<(String, Listing)>, Vec<ImportError>) {
     let mut files = Vec::new();
     let mut listings = Vec::new();
-    let mut left = Left::default();
+    let mut left = LeftOutFiles::default();
     walk(path, 0, &mut files, &mut left);
     if files.len() > MOST_FILES {
         files.truncate(MOST_FILES);
@@ -54,7 +54,7 @@ pub(super) fn folder(path: &Path, assumed: &Assumed) -> (Vec<(String, Listing)>,
 }
 
 /// Files below a folder in the order of their names, and folders that sos made.
-fn walk(path: &Path, depth: usize, files: &mut Vec<PathBuf>, left: &mut Left) {
+fn walk(path: &Path, depth: usize, files: &mut Vec<PathBuf>, left: &mut LeftOutFiles) {
     if is_report(path) {
         files.push(path.to_owned());
         return;
@@ -86,12 +86,12 @@ fn walk(path: &Path, depth: usize, files: &mut Vec<PathBuf>, left: &mut Left) {
 
 /// What was left out. The same wrong with many files is told once.
 #[derive(Debug, Default)]
-struct Left {
+struct LeftOutFiles {
     errors: Vec<ImportError>,
     alike: BTreeMap<String, (Problem, Vec<(String, PathBuf)>)>,
 }
 
-impl Left {
+impl LeftOutFiles {
     fn add(&mut self, error: ImportError, name: &str) {
         match error {
             ImportError::Unknown { path, problem } => {

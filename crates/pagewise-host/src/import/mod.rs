@@ -162,20 +162,20 @@ fn report(path: &Path) -> Result<Listing, ImportError> {
 
 /// What came of a file of text.
 #[derive(Debug, Default)]
-struct Taken {
+struct FileOutcome {
     listings: Vec<Listing>,
     left: Vec<ImportError>,
 }
 
 /// A file of text, as the kind that the user says, or as each kind that its beginning shows.
-fn text(path: &Path, kind: Option<Kind>, assumed: &Assumed) -> Taken {
+fn text(path: &Path, kind: Option<Kind>, assumed: &Assumed) -> FileOutcome {
     match parsed(path, kind, assumed) {
         Ok(read) => read,
-        Err(error) => Taken { listings: Vec::new(), left: vec![error] },
+        Err(error) => FileOutcome { listings: Vec::new(), left: vec![error] },
     }
 }
 
-fn parsed(path: &Path, kind: Option<Kind>, assumed: &Assumed) -> Result<Taken, ImportError> {
+fn parsed(path: &Path, kind: Option<Kind>, assumed: &Assumed) -> Result<FileOutcome, ImportError> {
     let failed = |source| ImportError::File { path: path.to_owned(), source };
     let wrong = |problem| match kind {
         Some(kind) => ImportError::Wrong { path: path.to_owned(), kind, problem },
@@ -220,7 +220,7 @@ fn parsed(path: &Path, kind: Option<Kind>, assumed: &Assumed) -> Result<Taken, I
     }
     drop(beginning);
     let mut lines = BufReader::with_capacity(1 << 16, io::Cursor::new(start).chain(text));
-    let mut read = Taken::default();
+    let mut read = FileOutcome::default();
     let mut parsers: Vec<(Kind, Box<dyn Parser>)> =
         kinds.into_iter().filter_map(|kind| Some((kind, import::parser(kind, assumed)?))).collect();
     let (mut buffer, mut before, mut number, mut cut) = (Vec::new(), String::new(), 0, None);

@@ -36,12 +36,12 @@ pub struct Task {
     /// Folders of the host that the guest may write, by the path that they have there.
     pub shares: Vec<PathBuf>,
     /// What is then done.
-    pub what: What,
+    pub what: GuestWork,
 }
 
 /// What is done in a guest.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub enum What {
+pub enum GuestWork {
     /// A command runs.
     Command(Vec<String>),
     /// Whatever the caller of the agent makes of it.
@@ -51,7 +51,7 @@ pub enum What {
 impl Task {
     /// One in the place and with the variables of this process.
     #[must_use]
-    pub fn here(modules: Option<PathBuf>, data: Option<BTreeMap<String, PathBuf>>, what: What) -> Task {
+    pub fn here(modules: Option<PathBuf>, data: Option<BTreeMap<String, PathBuf>>, what: GuestWork) -> Task {
         let cwd = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
         Task { env: std::env::vars().collect(), cwd, modules, data, shares: Vec::new(), what }
     }

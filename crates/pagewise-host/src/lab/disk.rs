@@ -3,7 +3,7 @@
 use super::LabError;
 use crate::free_space::free_space;
 use crate::process::{self, Command, Interrupt};
-use crate::progress::{Progress, Untold};
+use crate::progress::{NoProgress, Progress};
 use pagewise_core::unit::Bytes;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -182,7 +182,7 @@ pub(super) fn overlay_of(
     let mut argv: Vec<String> =
         ["qemu-img", "create", "-q", "-f", "qcow2", "-F", format, "-b"].map(str::to_owned).to_vec();
     argv.extend([image.display().to_string(), at.display().to_string()]);
-    step(argv, "", interrupt, &Untold)?;
+    step(argv, "", interrupt, &NoProgress)?;
     Ok(Disk { path: at.to_owned(), format: "qcow2", serial: serial.to_owned() })
 }
 

@@ -1,7 +1,7 @@
 //! A guest that runs: a child of ours, whose streams we hold, and which is watched to its end.
 
 use super::accelerator::Accelerator;
-use super::{LabError, Room, virtme};
+use super::{LabError, LockedFolder, virtme};
 use crate::free_space::free_space;
 use crate::process::Interrupt;
 use crate::sys::child::{self, ChildSetup};
@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 /// What a guest says on one of its streams.
 #[derive(Debug)]
-pub enum Said {
+pub enum StreamOutput {
     /// On standard output.
     Out(Vec<u8>),
     /// On standard error.
@@ -71,7 +71,7 @@ pub(super) struct Watched {
 pub struct RunningGuest {
     child: Child,
     input: Option<ChildStdin>,
-    said: Receiver<Said>,
+    said: Receiver<StreamOutput>,
     kernel: String,
     console: PathBuf,
     status: PathBuf,
@@ -107,7 +107,7 @@ impl RunningGuest {
     /// When QEMU cannot be started.
     pub fn start(
         guest: &virtme::Guest,
-        room: &Room,
+        room: &LockedFolder,
         kernel: &str,
         accelerator: Accelerator,
     ) -> Result<RunningGuest, LabError> {
@@ -138,10 +138,10 @@ impl RunningGuest {
         let mut child = command.spawn().map_err(failed)?;
         let (sender, said) = mpsc::channel();
         if let Some(stream) = child.stdout.take() {
-            read_all(stream, sender.clone(), Said::Out);
+            read_all(stream, sender.clone(), StreamOutput::Out);
         }
         if let Some(stream) = child.stderr.take() {
-            read_all(stream, sender, Said::Err);
+            read_all(stream, sender, StreamOutput::Err);
         }
         let Watched { console, status, pulse, what, patience, silence, .. } = watched;
         Ok(RunningGuest {
@@ -177,14 +177,14 @@ impl RunningGuest {
     ///
     /// # Errors
     /// Ctrl-C; or the guest ended, did not come up or went silent before its task ended.
-    pub fn next(&mut self, at_most: Duration, interrupt: &Interrupt) -> Result<Option<Said>, LabError> {
+    pub fn next(&mut self, at_most: Duration, interrupt: &Interrupt) -> Result<Option<StreamOutput>, LabError> {
         let until = Instant::now() + at_most;
         loop {
             interrupt.check()?;
             let left = until.saturating_duration_since(Instant::now());
             match self.said.recv_timeout(CHECK_EVERY.min(left)) {
                 Ok(said) => {
-                    if let (Said::Err(bytes), Some(kept)) = (&said, &mut self.complaints) {
+                    if let (StreamOutput::Err(bytes), Some(kept)) = (&said, &mut self.complaints) {
                         const KEPT: usize = 4096;
                         kept.extend_from_slice(bytes);
                         kept.drain(..kept.len().saturating_sub(KEPT));
@@ -291,8 +291,8 @@ impl RunningGuest {
             .said
             .try_iter()
             .flat_map(|said| match said {
-                Said::Err(bytes) => bytes,
-                Said::Out(_) => Vec::new(),
+                StreamOutput::Err(bytes) => bytes,
+                StreamOutput::Out(_) => Vec::new(),
             })
             .collect();
         let complaints = [self.complaints.clone().unwrap_or_default(), late].concat();
@@ -315,7 +315,7 @@ impl Drop for RunningGuest {
     }
 }
 
-fn read_all(mut stream: impl Read + Send + 'static, sender: Sender<Said>, wrap: fn(Vec<u8>) -> Said) {
+fn read_all(mut stream: impl Read + Send + 'static, sender: Sender<StreamOutput>, wrap: fn(Vec<u8>) -> StreamOutput) {
     let read = move || {
         let mut chunk = [0; 8192];
         while let Ok(read @ 1..) = stream.read(&mut chunk) {

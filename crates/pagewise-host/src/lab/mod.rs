@@ -16,7 +16,7 @@ mod room;
 mod virtme;
 
 pub use error::LabError;
-pub use room::Room;
+pub use room::LockedFolder;
 pub use virtme::{Guest, Machine};
 
 use crate::process::{self, Command, Ended, Interrupt};
@@ -66,7 +66,7 @@ fn text(path: &Path) -> Result<String, LabError> {
 #[derive(Debug)]
 pub struct Lab {
     cache: PathBuf,
-    room: Room,
+    room: LockedFolder,
     virtme: Virtme,
 }
 
@@ -79,12 +79,12 @@ impl Lab {
         let cache = std::path::absolute(cache).map_err(LabError::file("find", cache))?;
         virtme::can_hold_guests(&cache)?;
         let virtme = Virtme::find(&cache, interrupt, progress)?;
-        Ok(Lab { room: Room::make(&cache)?, virtme, cache })
+        Ok(Lab { room: LockedFolder::make(&cache)?, virtme, cache })
     }
 
     /// The folder of its guests.
     #[must_use]
-    pub fn room(&self) -> &Room {
+    pub fn room(&self) -> &LockedFolder {
         &self.room
     }
 

@@ -4,7 +4,7 @@
 use super::accelerator::{self, Accelerator, QEMU};
 use super::disk::{self, Disk};
 use super::guest::{RunningGuest, Watched};
-use super::{LabError, Room, kernels, text};
+use super::{LabError, LockedFolder, kernels, text};
 use crate::process::Interrupt;
 use pagewise_core::unit::Bytes;
 use std::fs::File;
@@ -64,7 +64,7 @@ pub fn accelerator(cache: &Path, interrupt: &Interrupt) -> Result<Accelerator, L
 /// When its disk cannot be used, or QEMU not be started.
 pub fn start(
     own: &OwnDisk,
-    room: &Room,
+    room: &LockedFolder,
     accelerator: Accelerator,
     interrupt: &Interrupt,
 ) -> Result<RunningGuest, LabError> {

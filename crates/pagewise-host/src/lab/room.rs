@@ -9,17 +9,17 @@ use std::path::{Path, PathBuf};
 
 /// A folder that its owner holds locked.
 #[derive(Debug)]
-pub struct Room {
+pub struct LockedFolder {
     path: PathBuf,
     _lock: Locked,
 }
 
-impl Room {
+impl LockedFolder {
     /// A room of this process's own, after the rooms of owners that are gone were removed.
     ///
     /// # Errors
     /// When it cannot be made.
-    pub fn make(cache: &Path) -> Result<Room, LabError> {
+    pub fn make(cache: &Path) -> Result<LockedFolder, LabError> {
         let all = cache.join("lab/guests");
         fs::create_dir_all(&all).map_err(LabError::file("create", &all))?;
         // Whoever makes a room has this until it is locked: a room without a lock is one that nobody owns.
@@ -37,7 +37,7 @@ impl Room {
         let locked = Locked::now(&file).map_err(LabError::file("lock", &lock))?;
         let locked =
             locked.ok_or_else(|| LabError::Step(format!("{} is locked by another process", lock.display())))?;
-        let room = Room { path, _lock: locked };
+        let room = LockedFolder { path, _lock: locked };
         let shared = room.shared();
         fs::create_dir(&shared).map_err(LabError::file("create", &shared))?;
         Ok(room)
@@ -62,7 +62,7 @@ impl Room {
     }
 }
 
-impl Drop for Room {
+impl Drop for LockedFolder {
     fn drop(&mut self) {
         if let Err(error) = fs::remove_dir_all(&self.path) {
             tracing::warn!("cannot remove {}: {error}", self.path.display());
@@ -94,11 +94,11 @@ mod tests {
     fn a_room_goes_with_its_owner_and_what_a_kill_leaves_is_swept() {
         let cache = tempfile::tempdir().unwrap();
         let all = cache.path().join("lab/guests");
-        let first = Room::make(cache.path()).unwrap();
+        let first = LockedFolder::make(cache.path()).unwrap();
         let left = all.join("4711-1-0");
         fs::create_dir_all(left.join("shared")).unwrap();
         fs::write(left.join("lock"), "").unwrap();
-        let second = Room::make(cache.path()).unwrap();
+        let second = LockedFolder::make(cache.path()).unwrap();
         assert!(!left.exists() && first.path().exists(), "only what nobody holds");
         let paths = [first.path().to_owned(), second.path().to_owned()];
         drop((first, second));

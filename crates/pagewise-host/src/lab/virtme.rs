@@ -1,7 +1,7 @@
 //! virtme-ng: found or brought, and asked what it would start for a kernel.
 
 use super::kernels::Kernel;
-use super::{LabError, PROGRAM, Room, SHARED, text};
+use super::{LabError, LockedFolder, PROGRAM, SHARED, text};
 use crate::lab::accelerator::Accelerator;
 use crate::lab::disk::Disk;
 use crate::process::{self, Command, Interrupt};
@@ -115,7 +115,7 @@ impl Virtme {
         kernel: &Kernel,
         (machine, accelerator): (&Machine, Accelerator),
         disks: &[Disk],
-        (room, folder): (&Room, &Path),
+        (room, folder): (&LockedFolder, &Path),
         script: &str,
         interrupt: &Interrupt,
     ) -> Result<Guest, LabError> {

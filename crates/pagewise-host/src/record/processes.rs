@@ -9,7 +9,7 @@ use super::{ABANDON, Event, RUN, Shared, open_gap};
 use crate::clock;
 use crate::root::Root;
 use crate::source::process::{self, Stat};
-use pagewise_core::recording::{Gap, GapReason, Grown, ProcessRow, Used, Walk};
+use pagewise_core::recording::{Gap, GapReason, ProcessRow, ProcessUsage, UsageGrowth, Walk};
 use rustix::fs::{Dir, Mode, OFlags, open, openat};
 use rustix::io::{Errno, read, retry_on_intr};
 use std::cmp::Reverse;
@@ -45,7 +45,7 @@ const FIRST_PAUSE: Duration = Duration::from_secs(1);
 #[derive(Clone, Copy, Debug)]
 struct Before {
     started: u64,
-    used: Used,
+    used: ProcessUsage,
     resident: u64,
 }
 
@@ -222,7 +222,7 @@ impl Walker {
     }
 
     fn row(&self, pid: u32, stat: Stat) -> ProcessRow {
-        let used = Used {
+        let used = ProcessUsage {
             user: stat.user.saturating_mul(self.tick),
             system: stat.system.saturating_mul(self.tick),
             minor_faults: stat.minor_faults,
@@ -232,11 +232,11 @@ impl Walker {
         let before = self.before.get(&pid).filter(|before| before.started == started);
         let grown = match before {
             Some(before) => {
-                Some(Grown { used: used.since(&before.used), resident: difference(resident, before.resident) })
+                Some(UsageGrowth { used: used.since(&before.used), resident: difference(resident, before.resident) })
             }
             // It started since: all it has is new. Its start is rounded down to a tick.
             None if started.saturating_add(self.tick) >= self.walked => {
-                Some(Grown { used, resident: difference(resident, 0) })
+                Some(UsageGrowth { used, resident: difference(resident, 0) })
             }
             None => None,
         };

@@ -1,7 +1,7 @@
 //! The sampler's thread: on each tick, every kernel file into one row, and the row into the ring.
 
 use super::ring::Ring;
-use super::schedule::{Due, Schedule};
+use super::schedule::{DueTick, Schedule};
 use super::settings::{self, Settings};
 use super::{Event, FINISH, Opened, RUN, Shared, open_gap, writing};
 use crate::clock;
@@ -195,7 +195,7 @@ impl Sampler {
         self.shared.sampler_cpu.store(clock::thread_cpu() + of_sources, Ordering::Release);
     }
 
-    fn note_missed(&mut self, due: Due) {
+    fn note_missed(&mut self, due: DueTick) {
         let suspended = clock::boot().saturating_sub(clock::awake());
         let slept = suspended.saturating_sub(self.suspended);
         self.suspended = suspended;

@@ -15,7 +15,7 @@ pub(super) struct Schedule {
 
 /// A tick that is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Due {
+pub(super) struct DueTick {
     /// The instant it was planned for.
     pub(super) planned: u64,
     /// Whole ticks before it that nobody took.
@@ -39,11 +39,11 @@ impl Schedule {
     }
 
     /// Takes the latest tick that is due by now.
-    pub(super) fn take(&mut self, now: u64) -> Due {
+    pub(super) fn take(&mut self, now: u64) -> DueTick {
         let latest = (now.saturating_sub(self.start) / self.period).max(self.next);
         let (missed, missed_from) = (latest - self.next, self.planned(self.next));
         self.next = latest + 1;
-        Due { planned: self.planned(latest), missed, missed_from }
+        DueTick { planned: self.planned(latest), missed, missed_from }
     }
 
     /// Whether a tick that begins then is late.
@@ -61,7 +61,7 @@ mod tests {
     #[test]
     fn ticks_stay_on_their_grid_however_late_each_is() {
         let mut schedule = Schedule::new(100, SECOND);
-        assert_eq!(schedule.take(100), Due { planned: 100, missed: 0, missed_from: 100 });
+        assert_eq!(schedule.take(100), DueTick { planned: 100, missed: 0, missed_from: 100 });
         assert_eq!(schedule.wait(100 + SECOND / 4), SECOND * 3 / 4);
         let late = 100 + SECOND + 60_000_000;
         let due = schedule.take(late);
@@ -76,7 +76,7 @@ mod tests {
         let mut schedule = Schedule::new(0, SECOND);
         schedule.take(0);
         let due = schedule.take(7 * SECOND + 5);
-        assert_eq!(due, Due { planned: 7 * SECOND, missed: 6, missed_from: SECOND });
+        assert_eq!(due, DueTick { planned: 7 * SECOND, missed: 6, missed_from: SECOND });
         assert_eq!(schedule.wait(7 * SECOND + 5), SECOND - 5);
     }
 

@@ -6,10 +6,10 @@ use super::tracers::Tracing;
 use super::{Event, NAMES_AT_MOST};
 use crate::clock;
 use crate::root::Root;
-use crate::source::perf_record::{Layout, Record, Who, records};
+use crate::source::perf_record::{Layout, Record, SampleId, records};
 use crate::store::recording::{StackRows, stacks as keys};
 use crate::symbol::Symbols;
-use crate::sys::perf_event::{self, Opened, Tells, Whom};
+use crate::sys::perf_event::{self, Opened, SampleFields, SampledTasks};
 use pagewise_core::recording::{Gap, GapReason, SamplingEvent, StackId, StackSample, Stacks};
 use std::collections::{BTreeMap, HashMap};
 use std::io;
@@ -50,14 +50,14 @@ pub(super) struct Source {
 /// # Errors
 /// The reason and the remedy.
 pub(super) fn open(root: &Root, hz: u32, with_command: bool) -> Result<Source, String> {
-    let all = open_as(root, hz, Whom::All);
+    let all = open_as(root, hz, SampledTasks::All);
     let refused = match all {
         Ok((rings, event)) => return Ok(Source { rings, event, only_children: None }),
         Err(error) => refusal(root, &error),
     };
     if with_command {
         for with_kernel in [true, false] {
-            if let Ok((rings, event)) = open_as(root, hz, Whom::Children { with_kernel }) {
+            if let Ok((rings, event)) = open_as(root, hz, SampledTasks::Children { with_kernel }) {
                 let what = if with_kernel { "of the command only" } else { "of the command only, outside the kernel" };
                 return Ok(Source { rings, event, only_children: Some(format!("stacks {what}: {refused}")) });
             }
@@ -66,9 +66,9 @@ pub(super) fn open(root: &Root, hz: u32, with_command: bool) -> Result<Source, S
     Err(refused)
 }
 
-fn open_as(root: &Root, hz: u32, whom: Whom) -> io::Result<(Rings, SamplingEvent)> {
+fn open_as(root: &Root, hz: u32, whom: SampledTasks) -> io::Result<(Rings, SamplingEvent)> {
     let open = |event: perf_event::Event| {
-        let open = |_, cpu| Opened::new(event, whom, cpu, Tells::Stack { hz }, WATERMARK);
+        let open = |_, cpu| Opened::new(event, whom, cpu, SampleFields::Stack { hz }, WATERMARK);
         Rings::open(root, 1, open)
     };
     match open(perf_event::Event::Cycles) {
@@ -158,7 +158,7 @@ pub(super) fn is_kernel_thread_or_ours(root: &Root, pid: u32) -> bool {
 pub(super) struct Names(HashMap<u32, Arc<str>>);
 
 impl Names {
-    pub(super) fn of(&mut self, root: &Root, who: Who) -> Arc<str> {
+    pub(super) fn of(&mut self, root: &Root, who: SampleId) -> Arc<str> {
         if let Some(known) = self.0.get(&who.tid) {
             return Arc::clone(known);
         }
@@ -282,7 +282,7 @@ impl Counting {
         }
     }
 
-    fn stack(&mut self, who: Who, kernel: &[u64], user: &[u64], time: u64) {
+    fn stack(&mut self, who: SampleId, kernel: &[u64], user: &[u64], time: u64) {
         // The idle task, which cycles may still see for a moment.
         if who.tid == 0 || Some(who.pid) == self.left_out {
             return;
@@ -475,7 +475,7 @@ mod tests {
     use crate::source::perf_record::made_up;
     use std::sync::mpsc;
 
-    const WHO: Who = Who { pid: 70, tid: 70, time: 5 * SECOND, cpu: 1 };
+    const WHO: SampleId = SampleId { pid: 70, tid: 70, time: 5 * SECOND, cpu: 1 };
 
     fn host() -> (tempfile::TempDir, Root) {
         let folder = tempfile::tempdir().unwrap();
@@ -517,7 +517,7 @@ mod tests {
         let mut counting = Counting::new(&root, 99, &Tracing::default(), None);
         let mut ring = made_up::stack(WHO, &KERNEL, &[0x40_1000]);
         ring.extend(made_up::stack(WHO, &KERNEL, &[0x40_1000]));
-        ring.extend(made_up::stack(Who { tid: 0, pid: 0, ..WHO }, &KERNEL, &[]));
+        ring.extend(made_up::stack(SampleId { tid: 0, pid: 0, ..WHO }, &KERNEL, &[]));
         counting.take(&ring);
         let (rows, gaps) = told(&mut counting);
         let names: Vec<&str> = rows[0].frames.iter().map(|frame| frame.name.as_str()).collect();
@@ -568,9 +568,9 @@ mod tests {
         let (_folder, root) = host();
         let mut counting = Counting::new(&root, 99, &Tracing { is_redacted: true, ..Tracing::default() }, None);
         let mut ring = made_up::stack(WHO, &KERNEL, &[0x40_1000]);
-        ring.extend(made_up::stack(Who { pid: 9, tid: 9, ..WHO }, &KERNEL, &[]));
-        ring.extend(made_up::named(Who { pid: 80, tid: 80, ..WHO }, "secret", true));
-        ring.extend(made_up::stack(Who { pid: 80, tid: 80, ..WHO }, &KERNEL, &[0x40_1000]));
+        ring.extend(made_up::stack(SampleId { pid: 9, tid: 9, ..WHO }, &KERNEL, &[]));
+        ring.extend(made_up::named(SampleId { pid: 80, tid: 80, ..WHO }, "secret", true));
+        ring.extend(made_up::stack(SampleId { pid: 80, tid: 80, ..WHO }, &KERNEL, &[0x40_1000]));
         counting.take(&ring);
         let (rows, _) = told(&mut counting);
         assert!(rows[0].frames.iter().all(|frame| frame.is_kernel()), "{:?}", rows[0].frames);

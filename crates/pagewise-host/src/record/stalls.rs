@@ -9,10 +9,10 @@ use super::rings::{RingReader, Rings, SECOND, WATERMARK};
 use super::stacks::{Names, by_time, turn};
 use crate::clock;
 use crate::root::Root;
-use crate::source::perf_record::{Layout, Record, Who};
+use crate::source::perf_record::{Layout, Record, SampleId};
 use crate::source::tracefs::{Field, Tracefs, Tracepoint, Words};
 use crate::store::recording::stalls as keys;
-use crate::sys::perf_event::{self, Opened, Tells, Whom};
+use crate::sys::perf_event::{self, Opened, SampleFields, SampledTasks};
 use pagewise_core::recording::stall_events::{Role, STALL_EVENTS, StallEvent, of_thread};
 use pagewise_core::recording::{Durations, FIRST_UNNAMED, Gap, GapReason, StallKind, StallRow};
 use std::collections::{BTreeMap, HashMap};
@@ -107,9 +107,9 @@ pub(super) fn open(root: &Root) -> Result<Source, String> {
         return Err(missing.into_iter().next().map(|(_, why)| why).unwrap_or_default());
     }
     let opened = Rings::open(root, known.len(), |event, cpu| {
-        let tells = Tells::Fields { with_names: event == 0 };
+        let tells = SampleFields::Fields { with_names: event == 0 };
         let event = perf_event::Event::Tracepoint(known.get(event).map_or(0, |known| known.id));
-        Opened::new(event, Whom::All, cpu, tells, WATERMARK)
+        Opened::new(event, SampledTasks::All, cpu, tells, WATERMARK)
     });
     let rings = opened.map_err(|error| super::stacks::refusal(root, &error))?;
     Ok(Source { rings, known, missing })
@@ -174,7 +174,7 @@ impl Pairing {
         }
     }
 
-    fn event(&mut self, who: Who, fields: &[u8], to_boot: u64) {
+    fn event(&mut self, who: SampleId, fields: &[u8], to_boot: u64) {
         self.events += 1;
         let id = fields.get(..2).and_then(|bytes| bytes.try_into().ok()).map(u16::from_ne_bytes);
         let Some(known) = id.and_then(|id| self.known.get(&u64::from(id))) else { return };
@@ -220,7 +220,7 @@ impl Pairing {
         }
     }
 
-    fn add(&mut self, kind: StallKind, who: Who, order: Option<u8>, outcome: &str, length: u64, to_boot: u64) {
+    fn add(&mut self, kind: StallKind, who: SampleId, order: Option<u8>, outcome: &str, length: u64, to_boot: u64) {
         let comm = self.names.of(&self.root, who);
         let kind = of_thread(kind, &comm);
         let shows = !self.is_redacted || super::stacks::is_kernel_thread_or_ours(&self.root, who.pid);
@@ -432,7 +432,7 @@ mod tests {
         let mut fields = id.to_ne_bytes().to_vec();
         fields.resize(8, 0);
         fields.extend(value.to_ne_bytes());
-        made_up::fields(Who { pid, tid: pid, time, cpu: 0 }, &fields)
+        made_up::fields(SampleId { pid, tid: pid, time, cpu: 0 }, &fields)
     }
 
     fn told(pairing: &mut Pairing) -> Vec<StallRow> {
@@ -528,8 +528,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut pairing = pairing(&folder);
         for length in 0..16 {
-            pairing.take(&made_up::fields(Who::default(), &vec![1; length]));
-            pairing.take(&made_up::fields(Who::default(), &[&[3, 0][..], &vec![0xff; length]].concat()));
+            pairing.take(&made_up::fields(SampleId::default(), &vec![1; length]));
+            pairing.take(&made_up::fields(SampleId::default(), &[&[3, 0][..], &vec![0xff; length]].concat()));
         }
         assert!(told(&mut pairing).is_empty());
     }

@@ -9,9 +9,9 @@
 use super::error::RestoreError;
 use super::manifest;
 use super::mounts;
-use super::tree::{self, By};
+use super::tree::{self, CopyMethod};
 use super::uncached::{Buffer, CHUNK, Uncached};
-use super::{Doing, Driver, Ground, Placed};
+use super::{Driver, Placed, RestoreContext, RestorePaths};
 use crate::facts::programs;
 use crate::process::{self, Command, Interrupt};
 use crate::root::Root;
@@ -74,7 +74,7 @@ pub(super) struct Image {
 
 impl Image {
     /// Takes the master of these data and this size, or makes it. `bytes` is a multiple of [`CHUNK`].
-    pub(super) fn open(on: &Ground, bytes: u64, doing: Doing<'_>) -> Result<Image, RestoreError> {
+    pub(super) fn open(on: &RestorePaths, bytes: u64, doing: RestoreContext<'_>) -> Result<Image, RestoreError> {
         may_mount(Restore::Image)?;
         let name = format!("{}-{bytes}", &on.hash[..32]);
         let master = on.workspace.masters().join(format!("{name}.image"));
@@ -92,7 +92,7 @@ impl Image {
     }
 
     /// Makes the working copy equal to the master. Reads all of it once, and what had to be written a second time.
-    fn make_equal(&self, working: &Path, doing: Doing<'_>) -> Result<(), RestoreError> {
+    fn make_equal(&self, working: &Path, doing: RestoreContext<'_>) -> Result<(), RestoreError> {
         let is_new = !is_of_size(working, self.record.bytes);
         if is_new {
             tree::remove(working)?;
@@ -152,7 +152,7 @@ impl Image {
     }
 
     /// Says which files a damaged image has wrong, where it can still be mounted.
-    fn explain(&self, error: RestoreError, on: &Ground, doing: Doing<'_>) -> RestoreError {
+    fn explain(&self, error: RestoreError, on: &RestorePaths, doing: RestoreContext<'_>) -> RestoreError {
         let RestoreError::Damaged { path, remedy, .. } = &error else { return error };
         let found = mounted(on, path, Access::ReadWithoutJournal)
             .and_then(|folder| manifest::measure(&folder, "looking for the damage", doing));
@@ -168,7 +168,7 @@ impl Image {
 }
 
 impl Driver for Image {
-    fn place(&mut self, on: &Ground, doing: Doing<'_>) -> Result<Placed, RestoreError> {
+    fn place(&mut self, on: &RestorePaths, doing: RestoreContext<'_>) -> Result<Placed, RestoreError> {
         let working = on.workspace.place(WORKING);
         self.make_equal(&working, doing).map_err(|error| self.explain(error, on, doing))?;
         let folder = mounted(on, &working, Access::Write)?;
@@ -220,7 +220,13 @@ fn reserve(path: &Path, bytes: u64) -> Result<(), RestoreError> {
     }
 }
 
-fn build(on: &Ground, bytes: u64, master: &Path, record_path: &Path, doing: Doing<'_>) -> Result<Record, RestoreError> {
+fn build(
+    on: &RestorePaths,
+    bytes: u64,
+    master: &Path,
+    record_path: &Path,
+    doing: RestoreContext<'_>,
+) -> Result<Record, RestoreError> {
     let partial = master.with_extension("partial");
     let built = fill(on, bytes, &partial, doing).map_err(|error| full_below(on, &partial, error));
     let unmounted = on.workspace.unmount();
@@ -234,7 +240,7 @@ fn build(on: &Ground, bytes: u64, master: &Path, record_path: &Path, doing: Doin
 }
 
 /// The image's own file system only sees an I/O error when the disk below it is full.
-fn full_below(on: &Ground, image: &Path, error: RestoreError) -> RestoreError {
+fn full_below(on: &RestorePaths, image: &Path, error: RestoreError) -> RestoreError {
     let is_other = matches!(error, RestoreError::Interrupted(_) | RestoreError::Full { .. });
     if is_other || on.workspace.free_bytes().is_ok_and(|free| free > CHUNK as u64) {
         return error;
@@ -243,7 +249,7 @@ fn full_below(on: &Ground, image: &Path, error: RestoreError) -> RestoreError {
 }
 
 /// Makes the file system, fills it, and holds what came into it against the manifest.
-fn fill(on: &Ground, bytes: u64, partial: &Path, doing: Doing<'_>) -> Result<(), RestoreError> {
+fn fill(on: &RestorePaths, bytes: u64, partial: &Path, doing: RestoreContext<'_>) -> Result<(), RestoreError> {
     tree::remove(partial)?;
     let failed = |error| RestoreError::file("create", partial)(error);
     let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(partial).map_err(failed)?;
@@ -251,7 +257,7 @@ fn fill(on: &Ground, bytes: u64, partial: &Path, doing: Doing<'_>) -> Result<(),
     drop(file);
     make_ext4(partial, &on.hash, doing)?;
     let folder = mounted(on, partial, Access::Fill)?;
-    tree::copy(&on.manifest, &on.source, &folder, By::Writing, doing)?;
+    tree::copy(&on.manifest, &on.source, &folder, CopyMethod::Writing, doing)?;
     on.workspace.unmount()?;
     let folder = mounted(on, partial, Access::Read)?;
     on.verify(&folder, "checking the image", doing)?;
@@ -260,7 +266,7 @@ fn fill(on: &Ground, bytes: u64, partial: &Path, doing: Doing<'_>) -> Result<(),
 
 /// With everything a mount would do later done now (`lazy_*_init=0`: else a kernel thread writes inode tables while a job
 /// is timed), no blocks kept back for root, and ids that follow from the data.
-fn make_ext4(image: &Path, hash: &str, doing: Doing<'_>) -> Result<(), RestoreError> {
+fn make_ext4(image: &Path, hash: &str, doing: RestoreContext<'_>) -> Result<(), RestoreError> {
     let digits = |at: usize, n: usize| &hash[at..at + n];
     let id = format!("{}-{}-4{}-8{}-{}", digits(0, 8), digits(8, 4), digits(12, 3), digits(15, 3), digits(18, 12));
     let program = programs::find(&Root::live(), MAKES_EXT4)
@@ -291,7 +297,7 @@ fn make_ext4(image: &Path, hash: &str, doing: Doing<'_>) -> Result<(), RestoreEr
     Err(RestoreError::Step(format!("{MAKES_EXT4} of {} ended with {status}: {words}", image.display())))
 }
 
-fn hash_chunks(image: &Path, hash: &str, bytes: u64, doing: Doing<'_>) -> Result<Record, RestoreError> {
+fn hash_chunks(image: &Path, hash: &str, bytes: u64, doing: RestoreContext<'_>) -> Result<Record, RestoreError> {
     let failed = |error| RestoreError::file("read", image)(error);
     let mut file = Uncached::open(image, OpenOptions::new().read(true).write(true)).map_err(failed)?;
     file.file().sync_all().map_err(failed)?;
@@ -330,7 +336,7 @@ enum Access {
 }
 
 /// Mounts an image. Gives the data's folder. When we are killed at any moment here, the loop device goes by itself.
-fn mounted(on: &Ground, image: &Path, access: Access) -> Result<PathBuf, RestoreError> {
+fn mounted(on: &RestorePaths, image: &Path, access: Access) -> Result<PathBuf, RestoreError> {
     let reads_only = matches!(access, Access::Read | Access::ReadWithoutJournal);
     let backing = OpenOptions::new().read(true).write(!reads_only).open(image);
     let backing = backing.map_err(RestoreError::file("open", image))?;
@@ -378,13 +384,13 @@ mod tests {
         fn stage(&self, _what: &str, _done: Option<f64>) {}
     }
 
-    fn ground(dir: &Path, doing: Doing<'_>) -> Ground {
+    fn ground(dir: &Path, doing: RestoreContext<'_>) -> RestorePaths {
         let source = dir.join("source");
         fs::create_dir(&source).unwrap();
         fs::write(source.join("rows"), vec![7; 3_000_000]).unwrap();
         let manifest = manifest::measure(&source, "", doing).unwrap().manifest;
         let hash = manifest.hash();
-        Ground { source, manifest, hash, workspace: Workspace::open(&dir.join("copies")).unwrap() }
+        RestorePaths { source, manifest, hash, workspace: Workspace::open(&dir.join("copies")).unwrap() }
     }
 
     fn hash_of(path: &Path) -> blake3::Hash {
@@ -410,7 +416,7 @@ mod tests {
         let _lock = host_lock();
         let dir = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR").to_owned() + "/../../target").unwrap();
         let (progress, interrupt) = (Silent, Interrupt::default());
-        let doing = Doing { progress: &progress, interrupt: &interrupt };
+        let doing = RestoreContext { progress: &progress, interrupt: &interrupt };
         let on = ground(dir.path(), doing);
         let mut image = Image::open(&on, 64 << 20, doing).unwrap();
         let working = on.workspace.place(WORKING);

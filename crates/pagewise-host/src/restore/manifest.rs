@@ -1,6 +1,6 @@
 //! A folder on disk as a manifest: walked without following a link, hashed without staying in the page cache.
 
-use super::Doing;
+use super::RestoreContext;
 use super::error::RestoreError;
 use super::uncached::{Buffer, CHUNK, Uncached};
 use pagewise_core::experiment::data::{Entry, ITSELF, Kind, Manifest, path_bytes, path_text};
@@ -18,7 +18,7 @@ pub(super) struct Measured {
 }
 
 /// Reads everything in `folder`. `what` is said while it lasts.
-pub(super) fn measure(folder: &Path, what: &str, doing: Doing<'_>) -> Result<Measured, RestoreError> {
+pub(super) fn measure(folder: &Path, what: &str, doing: RestoreContext<'_>) -> Result<Measured, RestoreError> {
     let found = walk(folder, doing)?;
     let total: u64 = found.iter().filter(|(_, data)| data.is_file()).map(|(_, data)| data.len()).sum();
     let mut manifest = Manifest::default();
@@ -52,7 +52,7 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 /// Every path below `folder` with what `lstat` says, the folder itself as an empty path.
-fn walk(folder: &Path, doing: Doing<'_>) -> Result<Vec<(PathBuf, Metadata)>, RestoreError> {
+fn walk(folder: &Path, doing: RestoreContext<'_>) -> Result<Vec<(PathBuf, Metadata)>, RestoreError> {
     let data = fs::symlink_metadata(folder).map_err(RestoreError::file("look at", folder))?;
     if !data.is_dir() {
         return Err(RestoreError::Usage(format!(

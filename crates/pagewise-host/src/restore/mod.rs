@@ -32,12 +32,12 @@ use workspace::Workspace;
 
 /// Whom to tell how it goes, and who may end it.
 #[derive(Clone, Copy)]
-struct Doing<'a> {
+struct RestoreContext<'a> {
     progress: &'a dyn Progress,
     interrupt: &'a Interrupt,
 }
 
-impl Doing<'_> {
+impl RestoreContext<'_> {
     fn check(self) -> Result<(), RestoreError> {
         Ok(self.interrupt.check()?)
     }
@@ -50,16 +50,16 @@ impl Doing<'_> {
 
 /// What every method works on.
 #[derive(Debug)]
-struct Ground {
+struct RestorePaths {
     source: PathBuf,
     manifest: Manifest,
     hash: String,
     workspace: Workspace,
 }
 
-impl Ground {
+impl RestorePaths {
     /// Holds a copy against the manifest. Gives the bytes of it that stayed in the page cache.
-    fn verify(&self, folder: &Path, what: &str, doing: Doing<'_>) -> Result<Option<u64>, RestoreError> {
+    fn verify(&self, folder: &Path, what: &str, doing: RestoreContext<'_>) -> Result<Option<u64>, RestoreError> {
         let found = manifest::measure(folder, what, doing)?;
         let differences = self.manifest.differences(&found.manifest);
         if differences.is_empty() {
@@ -84,7 +84,7 @@ struct Placed {
 /// A way of putting data back.
 trait Driver: fmt::Debug {
     /// Puts a fresh copy in place, in a work folder that is empty but for what it [`keeps`](Driver::keeps).
-    fn place(&mut self, on: &Ground, doing: Doing<'_>) -> Result<Placed, RestoreError>;
+    fn place(&mut self, on: &RestorePaths, doing: RestoreContext<'_>) -> Result<Placed, RestoreError>;
 
     /// The file of the work folder that stays from point to point.
     fn keeps(&self) -> Option<&'static str> {
@@ -96,7 +96,7 @@ trait Driver: fmt::Debug {
 #[derive(Debug)]
 pub struct Dataset {
     method: Restore,
-    ground: Ground,
+    ground: RestorePaths,
     driver: Box<dyn Driver>,
     is_out: bool,
 }
@@ -133,7 +133,7 @@ impl Dataset {
         progress: &dyn Progress,
         interrupt: &Interrupt,
     ) -> Result<Dataset, RestoreError> {
-        let doing = Doing { progress, interrupt };
+        let doing = RestoreContext { progress, interrupt };
         let source = fs::canonicalize(source).map_err(RestoreError::file("find the data in", source))?;
         keep_apart(&source, workspace)?;
         let workspace = Workspace::open(workspace)?;
@@ -141,7 +141,7 @@ impl Dataset {
         let manifest = manifest::measure(&source, "hashing the data", doing)?.manifest;
         let hash = manifest.hash();
         let bytes = data.image_bytes(manifest.bytes(), manifest.entries.len() as u64)?;
-        let ground = Ground { source, manifest, hash, workspace };
+        let ground = RestorePaths { source, manifest, hash, workspace };
         let opened: Result<Box<dyn Driver>, RestoreError> = match data.restore {
             Restore::Image => image::Image::open(&ground, bytes, doing).map(|driver| Box::new(driver) as _),
             Restore::Reflink => reflink::Reflink::open(&ground, doing).map(|driver| Box::new(driver) as _),
@@ -162,7 +162,7 @@ impl Dataset {
     /// [`RestoreError::Differs`] and [`RestoreError::Damaged`] when the copy is not what it must be; no copy is left in
     /// place then. [`RestoreError::Busy`] when a process of the last job still uses its copy.
     pub fn restore(&mut self, progress: &dyn Progress, interrupt: &Interrupt) -> Result<Restored, RestoreError> {
-        let doing = Doing { progress, interrupt };
+        let doing = RestoreContext { progress, interrupt };
         let started = Instant::now();
         let workspace = &self.ground.workspace;
         workspace.discard(self.driver.keeps())?;

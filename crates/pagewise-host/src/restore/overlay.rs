@@ -3,7 +3,7 @@
 use super::error::RestoreError;
 use super::image::may_mount;
 use super::tree;
-use super::{Doing, Driver, Ground, Placed};
+use super::{Driver, Placed, RestoreContext, RestorePaths};
 use pagewise_core::experiment::data::Restore;
 use rustix::fs::{Mode, OFlags};
 use rustix::mount::MountFlags;
@@ -17,7 +17,7 @@ use std::path::Path;
 pub(super) struct Overlay;
 
 impl Overlay {
-    pub(super) fn open(on: &Ground) -> Result<Overlay, RestoreError> {
+    pub(super) fn open(on: &RestorePaths) -> Result<Overlay, RestoreError> {
         may_mount(Restore::Overlay)?;
         on.workspace.has_room(0, "what the job writes")?;
         on.workspace.keep_masters(None)?;
@@ -26,7 +26,7 @@ impl Overlay {
 }
 
 impl Driver for Overlay {
-    fn place(&mut self, on: &Ground, _doing: Doing<'_>) -> Result<Placed, RestoreError> {
+    fn place(&mut self, on: &RestorePaths, _doing: RestoreContext<'_>) -> Result<Placed, RestoreError> {
         let (upper, inner) = (on.workspace.place("upper"), on.workspace.place("inner"));
         // The merged folder has the mode and owner of the upper one.
         tree::empty_like(&on.source, &upper)?;

@@ -1,8 +1,8 @@
 //! Files that share their blocks with the data until a job writes them: XFS and btrfs.
 
 use super::error::RestoreError;
-use super::tree::{self, By};
-use super::{Doing, Driver, Ground, Placed};
+use super::tree::{self, CopyMethod};
+use super::{Driver, Placed, RestoreContext, RestorePaths};
 use pagewise_core::experiment::data::{Kind, Restore};
 use std::fs::{self, File};
 use std::io::Write;
@@ -18,7 +18,7 @@ pub(super) struct Reflink {
 
 impl Reflink {
     /// Finds out whether blocks can be shared here, and makes a copy to share with where the data lie elsewhere.
-    pub(super) fn open(on: &Ground, doing: Doing<'_>) -> Result<Reflink, RestoreError> {
+    pub(super) fn open(on: &RestorePaths, doing: RestoreContext<'_>) -> Result<Reflink, RestoreError> {
         can_share(&on.workspace.work()).map_err(|why| RestoreError::Unsupported {
             method: Restore::Reflink,
             folder: on.workspace.folder().to_path_buf(),
@@ -40,10 +40,10 @@ impl Reflink {
     }
 }
 
-fn build(on: &Ground, base: &Path, doing: Doing<'_>) -> Result<(), RestoreError> {
+fn build(on: &RestorePaths, base: &Path, doing: RestoreContext<'_>) -> Result<(), RestoreError> {
     let partial = base.with_extension("partial");
     tree::remove(&partial)?;
-    let built = tree::copy(&on.manifest, &on.source, &partial, By::Writing, doing)
+    let built = tree::copy(&on.manifest, &on.source, &partial, CopyMethod::Writing, doing)
         .and_then(|()| on.verify(&partial, "checking the copy", doing).map(drop));
     built.inspect_err(|_| drop(tree::remove(&partial)))?;
     fs::rename(&partial, base).map_err(RestoreError::file("put in place", base))
@@ -64,7 +64,7 @@ pub(super) fn can_share(folder: &Path) -> Result<(), String> {
     cloned
 }
 
-fn shares_with_source(on: &Ground) -> bool {
+fn shares_with_source(on: &RestorePaths) -> bool {
     let some_file = on.manifest.entries.iter().find(|(_, entry)| entry.kind == Kind::File && entry.length > 0);
     let Some((text, _)) = some_file else { return true };
     let Some(relative) = super::manifest::relative_path(text) else { return false };
@@ -75,9 +75,9 @@ fn shares_with_source(on: &Ground) -> bool {
 }
 
 impl Driver for Reflink {
-    fn place(&mut self, on: &Ground, doing: Doing<'_>) -> Result<Placed, RestoreError> {
+    fn place(&mut self, on: &RestorePaths, doing: RestoreContext<'_>) -> Result<Placed, RestoreError> {
         let folder = on.workspace.place("data");
-        tree::copy(&on.manifest, &self.base, &folder, By::Cloning, doing)?;
+        tree::copy(&on.manifest, &self.base, &folder, CopyMethod::Cloning, doing)?;
         Ok(Placed { folder, is_verified: false, notes: Vec::new() })
     }
 }

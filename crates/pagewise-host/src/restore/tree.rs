@@ -1,6 +1,6 @@
 //! A folder copied by its manifest, file by file, and a folder removed whatever a job made of it.
 
-use super::Doing;
+use super::RestoreContext;
 use super::error::RestoreError;
 use super::manifest::{join, relative_path};
 use super::uncached::{Buffer, CHUNK, Uncached};
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 /// How the bytes of a file come into its copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum By {
+pub(super) enum CopyMethod {
     /// Written anew; holes stay holes.
     Writing,
     /// The blocks are shared until one of the two is written (`FICLONE`).
@@ -26,8 +26,8 @@ pub(super) fn copy(
     manifest: &Manifest,
     source: &Path,
     target: &Path,
-    by: By,
-    doing: Doing<'_>,
+    by: CopyMethod,
+    doing: RestoreContext<'_>,
 ) -> Result<(), RestoreError> {
     let total = manifest.bytes().max(1) as f64;
     let mut done = 0;
@@ -53,8 +53,8 @@ pub(super) fn copy(
             }
             Kind::File => {
                 match by {
-                    By::Writing => write_copy(&from, &to, &mut buffer, doing)?,
-                    By::Cloning => clone(&from, &to)?,
+                    CopyMethod::Writing => write_copy(&from, &to, &mut buffer, doing)?,
+                    CopyMethod::Cloning => clone(&from, &to)?,
                 }
                 dress(&from, &to, Some(entry.mode))?;
                 done += entry.length;
@@ -80,7 +80,7 @@ pub(super) fn clone(from: &Path, to: &Path) -> Result<(), RestoreError> {
     rustix::fs::ioctl_ficlone(create(to)?, source).map_err(RestoreError::errno("share the blocks of a file with", to))
 }
 
-fn write_copy(from: &Path, to: &Path, buffer: &mut Buffer, doing: Doing<'_>) -> Result<(), RestoreError> {
+fn write_copy(from: &Path, to: &Path, buffer: &mut Buffer, doing: RestoreContext<'_>) -> Result<(), RestoreError> {
     let reading = |error| RestoreError::file("read", from)(error);
     let mut source = Uncached::open(from, OpenOptions::new().read(true)).map_err(reading)?;
     let length = source.file().metadata().map_err(reading)?.len();

@@ -58,7 +58,7 @@ const LEFT_OUT: &str = "left_out_groups";
 
 /// What is recorded of each group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Of {
+enum RecordedFile {
     /// What it uses, and its limits; in version 1 how often it met them.
     Levels,
     /// Lines of `memory.events` (version 2).
@@ -91,8 +91,8 @@ pub fn open(root: &Root, except: &[Group]) -> Vec<(&'static str, Result<LimitedG
 /// One source of them.
 #[derive(Debug)]
 pub struct LimitedGroups {
-    of: Of,
-    news: Receiver<News>,
+    of: RecordedFile,
+    news: Receiver<FoundSinceLast>,
     groups: Vec<Read>,
     limited: u64,
     left_out: u64,
@@ -102,7 +102,7 @@ pub struct LimitedGroups {
 
 /// What the walk has found since it told last.
 #[derive(Debug)]
-struct News {
+struct FoundSinceLast {
     opened: Vec<Opened>,
     gone: Vec<String>,
     limited: u64,
@@ -145,7 +145,7 @@ impl LimitedGroups {
         }
         columns.present.fill(false);
         self.groups.retain(|group| group.read(columns));
-        if self.of == Of::Levels {
+        if self.of == RecordedFile::Levels {
             for (name, value) in [(LIMITED, self.limited), (LEFT_OUT, self.left_out)] {
                 let column = columns.column_of(name, "");
                 columns.put(column, Some(value));
@@ -153,13 +153,15 @@ impl LimitedGroups {
         }
     }
 
-    fn take_over(&mut self, news: News, columns: &mut Columns) {
+    fn take_over(&mut self, news: FoundSinceLast, columns: &mut Columns) {
         (self.limited, self.left_out) = (news.limited, news.left_out);
         self.groups.retain(|group| !news.gone.contains(&group.path));
         for Opened { path, label, files } in news.opened {
             let mut numbers = |name: &str| match self.of {
-                Of::Levels => Numbers::One(columns.column_of(name, &label)),
-                Of::Events => Numbers::Lines(EVENTS.map(|name| (name, columns.column_of(name, &label))).to_vec()),
+                RecordedFile::Levels => Numbers::One(columns.column_of(name, &label)),
+                RecordedFile::Events => {
+                    Numbers::Lines(EVENTS.map(|name| (name, columns.column_of(name, &label))).to_vec())
+                }
             };
             let files = files.into_iter().map(|(name, file)| (file, numbers(&name))).collect();
             self.groups.push(Read { path, files });
@@ -243,7 +245,7 @@ struct Finder {
     open: BTreeMap<String, u64>,
     /// Groups that had columns, those that are gone among them.
     ever: HashSet<String>,
-    tells: Vec<(Of, Sender<News>)>,
+    tells: Vec<(RecordedFile, Sender<FoundSinceLast>)>,
     /// How many have a limit, and how many of those are left out, as it was told last.
     told: (u64, u64),
 }
@@ -252,9 +254,9 @@ impl Finder {
     /// One that has searched nothing yet, and the sources that it tells.
     fn new(root: &Root, except: &[Group]) -> Option<(Finder, Vec<(&'static str, LimitedGroups)>)> {
         let mount = memory_mount(root).ok()?;
-        let of_version: &[(&str, Of)] = match mount.version {
-            Version::V1 => &[(cgroup::LEVELS, Of::Levels)],
-            Version::V2 => &[(cgroup::LEVELS, Of::Levels), (cgroup::EVENTS, Of::Events)],
+        let of_version: &[(&str, RecordedFile)] = match mount.version {
+            Version::V1 => &[(cgroup::LEVELS, RecordedFile::Levels)],
+            Version::V2 => &[(cgroup::LEVELS, RecordedFile::Levels), (cgroup::EVENTS, RecordedFile::Events)],
         };
         let (mut tells, mut sources) = (Vec::new(), Vec::new());
         for (name, of) in of_version {
@@ -380,15 +382,15 @@ impl Finder {
         self.told = (limited, left_out);
         for ((_, tell), opened) in self.tells.iter().zip(arrived) {
             // A source that has gone wants no news.
-            let _ = tell.send(News { opened, gone: gone.clone(), limited, left_out });
+            let _ = tell.send(FoundSinceLast { opened, gone: gone.clone(), limited, left_out });
         }
     }
 
     /// `None`: it has gone again, or we may open no more.
-    fn opened(&self, of: Of, group: &Group) -> Option<Opened> {
+    fn opened(&self, of: RecordedFile, group: &Group) -> Option<Opened> {
         let wanted = match of {
-            Of::Levels => group.number_files().into_iter().map(|file| (file.name, file.path)).collect(),
-            Of::Events => vec![(cgroup::EVENTS_FILE.to_owned(), group.file(cgroup::EVENTS_FILE))],
+            RecordedFile::Levels => group.number_files().into_iter().map(|file| (file.name, file.path)).collect(),
+            RecordedFile::Events => vec![(cgroup::EVENTS_FILE.to_owned(), group.file(cgroup::EVENTS_FILE))],
         };
         let files: Vec<(String, File)> =
             wanted.into_iter().filter_map(|(name, path)| Some((name, self.root.open(&path).ok()?))).collect();

@@ -8,7 +8,7 @@ const CONTEXT_LOWEST: u64 = -4095i64 as u64;
 
 /// Thread, instant and CPU of a record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Who {
+pub struct SampleId {
     /// The process.
     pub pid: u32,
     /// The thread.
@@ -25,7 +25,7 @@ pub enum Record<'a> {
     /// A stack: addresses in the kernel, then in the program, the innermost first.
     Stack {
         /// Whose.
-        who: Who,
+        who: SampleId,
         /// In the kernel.
         kernel: Vec<u64>,
         /// In the program.
@@ -34,21 +34,21 @@ pub enum Record<'a> {
     /// A tracepoint with its fields, which begin with its number.
     Fields {
         /// Whose.
-        who: Who,
+        who: SampleId,
         /// As its `format` file says.
         fields: &'a [u8],
     },
     /// Code was mapped.
     Mapped {
         /// By whom.
-        who: Who,
+        who: SampleId,
         /// What.
         mapped: Mapped<'a>,
     },
     /// A thread has another name.
     Named {
         /// Which.
-        who: Who,
+        who: SampleId,
         /// Its name.
         comm: &'a [u8],
         /// Because it runs another program now.
@@ -57,14 +57,14 @@ pub enum Record<'a> {
     /// A process or thread was started.
     Started {
         /// The new one.
-        who: Who,
+        who: SampleId,
         /// Process and thread that started it.
         parent: (u32, u32),
     },
     /// A thread ended.
     Ended {
         /// Which.
-        who: Who,
+        who: SampleId,
     },
     /// So many records found no room in the ring.
     Lost(u64),
@@ -120,10 +120,10 @@ impl<'a> Cursor<'a> {
         self.take(8)?.try_into().ok().map(u64::from_ne_bytes)
     }
 
-    fn who(&mut self) -> Option<Who> {
+    fn who(&mut self) -> Option<SampleId> {
         let (pid, tid, time, cpu) = (self.u32()?, self.u32()?, self.u64()?, self.u32()?);
         self.u32()?;
-        Some(Who { pid, tid, time, cpu })
+        Some(SampleId { pid, tid, time, cpu })
     }
 
     /// Up to the first NUL.
@@ -184,7 +184,7 @@ fn record(kind: u32, misc: u16, body: &[u8], layout: Layout) -> Option<Record<'_
         7 => {
             let (mut body, who) = trailer()?;
             let (pid, parent, tid, parent_tid) = (body.u32()?, body.u32()?, body.u32()?, body.u32()?);
-            Record::Started { who: Who { pid, tid, ..who }, parent: (parent, parent_tid) }
+            Record::Started { who: SampleId { pid, tid, ..who }, parent: (parent, parent_tid) }
         }
         9 => sample(body, layout)?,
         10 => {
@@ -228,7 +228,7 @@ fn sample(body: &[u8], layout: Layout) -> Option<Record<'_>> {
 pub(crate) mod made_up {
     use super::*;
 
-    fn bytes(who: Who) -> Vec<u8> {
+    fn bytes(who: SampleId) -> Vec<u8> {
         let mut bytes = [who.pid.to_ne_bytes(), who.tid.to_ne_bytes()].concat();
         bytes.extend(who.time.to_ne_bytes());
         bytes.extend(u64::from(who.cpu).to_ne_bytes());
@@ -243,7 +243,7 @@ pub(crate) mod made_up {
         bytes
     }
 
-    pub(crate) fn stack(who: Who, kernel: &[u64], user: &[u64]) -> Vec<u8> {
+    pub(crate) fn stack(who: SampleId, kernel: &[u64], user: &[u64]) -> Vec<u8> {
         let all: Vec<u64> = [&[CONTEXT_KERNEL], kernel, &[CONTEXT_USER], user].concat();
         let mut body = bytes(who);
         body.extend((all.len() as u64).to_ne_bytes());
@@ -251,7 +251,7 @@ pub(crate) mod made_up {
         frame(9, 0, &body)
     }
 
-    pub(crate) fn fields(who: Who, fields: &[u8]) -> Vec<u8> {
+    pub(crate) fn fields(who: SampleId, fields: &[u8]) -> Vec<u8> {
         let mut body = bytes(who);
         body.extend((fields.len() as u32).to_ne_bytes());
         body.extend(fields);
@@ -262,7 +262,7 @@ pub(crate) mod made_up {
         frame(2, 0, &[7u64.to_ne_bytes(), count.to_ne_bytes()].concat())
     }
 
-    pub(crate) fn named(who: Who, comm: &str, is_exec: bool) -> Vec<u8> {
+    pub(crate) fn named(who: SampleId, comm: &str, is_exec: bool) -> Vec<u8> {
         let mut body = [who.pid.to_ne_bytes(), who.tid.to_ne_bytes()].concat();
         body.extend(comm.as_bytes());
         body.resize(body.len().next_multiple_of(8) + 8, 0);
@@ -270,7 +270,7 @@ pub(crate) mod made_up {
         frame(3, if is_exec { 1 << 13 } else { 0 }, &body)
     }
 
-    pub(crate) fn mapped(who: Who, start: u64, length: u64, offset: u64, path: &str) -> Vec<u8> {
+    pub(crate) fn mapped(who: SampleId, start: u64, length: u64, offset: u64, path: &str) -> Vec<u8> {
         let mut body = [who.pid.to_ne_bytes(), who.tid.to_ne_bytes()].concat();
         [start, length, offset, 8 << 32 | 3, 99].iter().for_each(|word| body.extend(word.to_ne_bytes()));
         body.extend([0; 16]);
@@ -280,7 +280,7 @@ pub(crate) mod made_up {
         frame(10, 0, &body)
     }
 
-    pub(crate) fn started(who: Who, parent: u32) -> Vec<u8> {
+    pub(crate) fn started(who: SampleId, parent: u32) -> Vec<u8> {
         let mut body: Vec<u8> = [who.pid, parent, who.tid, parent].iter().flat_map(|word| word.to_ne_bytes()).collect();
         body.extend(who.time.to_ne_bytes());
         body.extend(bytes(who));
@@ -293,7 +293,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const WHO: Who = Who { pid: 70, tid: 71, time: 5_000, cpu: 1 };
+    const WHO: SampleId = SampleId { pid: 70, tid: 71, time: 5_000, cpu: 1 };
 
     #[test]
     fn each_kind_of_record_is_read_as_it_was_written() {

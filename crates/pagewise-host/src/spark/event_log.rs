@@ -208,7 +208,7 @@ impl Read for Counted {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::progress::Untold;
+    use crate::progress::NoProgress;
     use std::io::Write;
 
     const START: &str = "{\"Event\":\"SparkListenerLogStart\",\"Spark Version\":\"4.1.3\"}\n";
@@ -222,7 +222,7 @@ mod tests {
         {
             fs::write(folder.path().join(name), text).unwrap();
         }
-        let log = read(folder.path(), &Untold).unwrap();
+        let log = read(folder.path(), &NoProgress).unwrap();
         assert_eq!((log.events, log.unreadable, log.ended), (2, 0, Some(7)));
     }
 
@@ -234,7 +234,7 @@ mod tests {
         encoder.write_all(START.as_bytes()).unwrap();
         encoder.flush().unwrap();
         fs::write(&path, encoder.get_ref()).unwrap();
-        let log = read(&path, &Untold).unwrap();
+        let log = read(&path, &NoProgress).unwrap();
         assert_eq!((log.events, log.ended), (1, None));
     }
 
@@ -244,12 +244,12 @@ mod tests {
         let said = |name: &str, bytes: &[u8]| {
             let path = folder.path().join(name);
             fs::write(&path, bytes).unwrap();
-            read(&path, &Untold).unwrap_err().to_string()
+            read(&path, &NoProgress).unwrap_err().to_string()
         };
         assert!(said("app.lz4", b"LZ4Block").contains("codec=zstd"));
         assert!(said("app", b"hello\nworld").contains("no line that is an event"));
-        assert!(read(&folder.path().join("none"), &Untold).unwrap_err().to_string().contains("cannot read"));
+        assert!(read(&folder.path().join("none"), &NoProgress).unwrap_err().to_string().contains("cannot read"));
         let empty = tempfile::tempdir().unwrap();
-        assert!(read(empty.path(), &Untold).unwrap_err().to_string().contains("empty"));
+        assert!(read(empty.path(), &NoProgress).unwrap_err().to_string().contains("empty"));
     }
 }

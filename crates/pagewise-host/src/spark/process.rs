@@ -3,7 +3,7 @@
 use crate::cgroup;
 use crate::root::Root;
 use pagewise_core::huge_pages::mapping::of_smaps;
-use pagewise_core::spark::check::{Collector, Live, Seen};
+use pagewise_core::spark::check::{CheckedJvm, Collector, Live};
 use pagewise_core::spark::{JavaOptions, Version, spark_size};
 use pagewise_core::tunable::jvm;
 use std::collections::BTreeMap;
@@ -28,7 +28,7 @@ const LARGE: u64 = 64 << 20;
 ///
 /// # Errors
 /// When there is none, or it is no JVM.
-pub fn inspect(root: &Root, pid: i32) -> Result<Seen, ProcessError> {
+pub fn inspect(root: &Root, pid: i32) -> Result<CheckedJvm, ProcessError> {
     let read = |name: &str| fs::read(root.path(&format!("/proc/{pid}/{name}"))).ok();
     let line = read("cmdline").ok_or(ProcessError::Gone(pid))?;
     let words = split(&line);
@@ -77,7 +77,7 @@ pub fn inspect(root: &Root, pid: i32) -> Result<Seen, ProcessError> {
         mapped: read("smaps").map(|bytes| mapped(&String::from_utf8_lossy(&bytes))),
         has_plugin: threads.iter().any(|name| name.starts_with("pagewise")),
     };
-    Ok(Seen {
+    Ok(CheckedJvm {
         subject: format!("process {pid} ({who})"),
         spark: spark_version(&class_path),
         java,

@@ -13,7 +13,7 @@ pub mod stalls;
 mod writer;
 
 pub use reader::Recording;
-pub use snapshot::{RECORDER, SNAPSHOT, Snapshot, Was, snapshot};
+pub use snapshot::{CopiedState, RECORDER, SNAPSHOT, Snapshot, snapshot};
 pub use stacks::StackRows;
 pub use writer::{Batch, TickRow, Writer};
 

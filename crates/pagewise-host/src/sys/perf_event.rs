@@ -112,7 +112,7 @@ pub fn try_open(event: Event, scope: Scope) -> io::Result<()> {
 
 /// Who is sampled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Whom {
+pub enum SampledTasks {
     /// Everything that runs on the CPU.
     All,
     /// What the calling thread starts from now on, and that thread itself.
@@ -124,7 +124,7 @@ pub enum Whom {
 
 /// What a record tells beside thread, instant and CPU, and how often there is one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tells {
+pub enum SampleFields {
     /// The stack, so many times a second; and, as they happen, what is mapped, started and named.
     Stack {
         /// Samples a second.
@@ -153,26 +153,26 @@ impl Opened {
     ///
     /// # Errors
     /// See [`try_open`]; `EINVAL` where the rate is above `kernel.perf_event_max_sample_rate`.
-    pub fn new(event: Event, whom: Whom, cpu: u32, tells: Tells, watermark: u32) -> io::Result<Opened> {
+    pub fn new(event: Event, whom: SampledTasks, cpu: u32, tells: SampleFields, watermark: u32) -> io::Result<Opened> {
         let (kind, config) = event.numbers();
         let (pid, who) = match whom {
-            Whom::All => (-1, 0),
-            Whom::Children { with_kernel: true } => (0, INHERIT),
-            Whom::Children { with_kernel: false } => (0, INHERIT | EXCLUDE_KERNEL),
+            SampledTasks::All => (-1, 0),
+            SampledTasks::Children { with_kernel: true } => (0, INHERIT),
+            SampledTasks::Children { with_kernel: false } => (0, INHERIT | EXCLUDE_KERNEL),
         };
         let (period, sample_type, what) = match (tells, event) {
-            (Tells::Fields { .. }, _) => (1, SAMPLE_RAW, 0),
-            (Tells::Stack { hz }, Event::Cycles) => {
+            (SampleFields::Fields { .. }, _) => (1, SAMPLE_RAW, 0),
+            (SampleFields::Stack { hz }, Event::Cycles) => {
                 // An idle CPU counts no cycles; guests have their own kernel.
                 (u64::from(hz), SAMPLE_CALLCHAIN, FREQUENCY | EXCLUDE_GUEST | EXCLUDE_HYPERVISOR)
             }
             // A clock needs no search for the period that gives the rate.
-            (Tells::Stack { hz }, _) => (1_000_000_000 / u64::from(hz.max(1)), SAMPLE_CALLCHAIN, EXCLUDE_IDLE),
+            (SampleFields::Stack { hz }, _) => (1_000_000_000 / u64::from(hz.max(1)), SAMPLE_CALLCHAIN, EXCLUDE_IDLE),
         };
         let news = match tells {
-            Tells::Stack { .. } => MMAP | MMAP2 | COMM | COMM_EXEC | TASK,
-            Tells::Fields { with_names: true } => COMM | COMM_EXEC | TASK,
-            Tells::Fields { with_names: false } => 0,
+            SampleFields::Stack { .. } => MMAP | MMAP2 | COMM | COMM_EXEC | TASK,
+            SampleFields::Fields { with_names: true } => COMM | COMM_EXEC | TASK,
+            SampleFields::Fields { with_names: false } => 0,
         };
         let attributes = Attributes {
             kind,

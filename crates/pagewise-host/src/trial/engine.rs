@@ -63,11 +63,11 @@ pub enum Booting {
 }
 
 /// Told how far a point is on its way to its job, so that it can be written down first.
-pub type Starting<'a> = &'a mut dyn FnMut(Way<'_>) -> Result<(), TrialError>;
+pub type Starting<'a> = &'a mut dyn FnMut(PointStage<'_>) -> Result<(), TrialError>;
 
 /// How far a point is on its way to its job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way<'a> {
+pub enum PointStage<'a> {
     /// The host is not at rest, for this reason.
     Waits(&'a str),
     /// The job is about to start.
@@ -299,9 +299,9 @@ pub fn run(bundle: &mut Bundle, runner: &mut dyn PointRunner, observer: &mut dyn
             boot = Some(boot_id.clone());
         }
         bundle.begin(&planned, attempt, &now, &boot_id)?;
-        let mut starting = |way: Way<'_>| match way {
-            Way::Waits(reason) => bundle.waits(&planned, attempt, reason).map_err(TrialError::from),
-            Way::Starts => bundle.running(&planned, attempt).map_err(TrialError::from),
+        let mut starting = |way: PointStage<'_>| match way {
+            PointStage::Waits(reason) => bundle.waits(&planned, attempt, reason).map_err(TrialError::from),
+            PointStage::Starts => bundle.running(&planned, attempt).map_err(TrialError::from),
         };
         let mut record = match runner.run_point(&planned, attempt, &mut starting) {
             Ok(record) => record,

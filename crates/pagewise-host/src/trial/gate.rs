@@ -82,16 +82,16 @@ impl Gate {
             let objection = match also() {
                 Some(objection) => {
                     sleep(Duration::from_millis(200), interrupt)?;
-                    Some(Objection::Waits(objection))
+                    Some(GateReason::Waits(objection))
                 }
                 None => match self.pressure_or_steal(root, interrupt)? {
-                    Some(objection) => Some(Objection::Waits(objection)),
+                    Some(objection) => Some(GateReason::Waits(objection)),
                     None => self.memory(level, root),
                 },
             };
             match objection {
                 None => return Ok(Decision::Open),
-                Some(Objection::Freer(reason)) => {
+                Some(GateReason::Freer(reason)) => {
                     let stays = patience.min(STAYS_FREER);
                     if freer_since.get_or_insert_with(Instant::now).elapsed() >= stays {
                         self.first_unheld.clear();
@@ -99,7 +99,7 @@ impl Gate {
                         return Ok(Decision::OpenWithMore(reason));
                     }
                 }
-                Some(Objection::Waits(reason)) => {
+                Some(GateReason::Waits(reason)) => {
                     freer_since = None;
                     if since.elapsed() >= patience {
                         return Ok(Decision::GivenUp(reason));
@@ -145,19 +145,19 @@ impl Gate {
         Ok(objection)
     }
 
-    fn memory(&mut self, level: &str, root: &Root) -> Option<Objection> {
+    fn memory(&mut self, level: &str, root: &Root) -> Option<GateReason> {
         let now = meminfo::unheld(&meminfo::read(root).ok()?)?;
         let first = *self.first_unheld.entry(level.to_owned()).or_insert(now);
         let share = (now as f64 - first as f64) / first as f64;
         if share > self.memory_drift_limit {
-            return Some(Objection::Freer(format!(
+            return Some(GateReason::Freer(format!(
                 "{} of memory are free or in caches, {} before the first run under the same policy: what held the difference then has ended",
                 Bytes(now),
                 Bytes(first)
             )));
         }
         (share < -self.memory_drift_limit).then(|| {
-            Objection::Waits(format!(
+            GateReason::Waits(format!(
                 "{} of memory are free or in caches, {:.1} % less than the {} before the first run under the same policy (limit {} %, --memory-drift-limit); \
                  what has taken it since must end",
                 Bytes(now),
@@ -170,7 +170,7 @@ impl Gate {
 }
 
 /// Why a point may not run yet.
-enum Objection {
+enum GateReason {
     /// What a wait may end.
     Waits(String),
     /// More memory than before the first point, which no wait takes away again.

@@ -1,16 +1,16 @@
 //! One point on this host, from an empty scratch folder to everything put back.
 
-use super::engine::{PointRunner, Starting, TrialError, Way};
+use super::engine::{PointRunner, PointStage, Starting, TrialError};
 use super::gate::{Decision, Gate, PATIENCE};
 use super::invalid::Invalid;
 use super::measure::{self, MemoryWatch, NO_NUMBER, Totals};
 use super::other_settings::OtherSettings;
 use super::recordings::Recordings;
-use super::said::Said;
+use super::said::LastLines;
 use super::touch;
 use crate::facts::kernel::host_facts;
 use crate::process::{self, Command, Interrupt, JobEnded, Limits, Stopped, Watch};
-use crate::progress::Untold;
+use crate::progress::NoProgress;
 use crate::record::Recorder;
 use crate::restore::Dataset;
 use crate::root::Root;
@@ -76,7 +76,7 @@ pub struct HostRunner<'a> {
     /// Where each point's recording goes, and what it holds. `None` records nothing.
     pub recordings: Option<Recordings>,
     /// Where the last lines of jobs that fail go. `None` keeps none.
-    pub said: Option<Said>,
+    pub said: Option<LastLines>,
     /// What the gate remembers.
     pub gate: Gate,
     /// The settings that no policy names.
@@ -176,7 +176,7 @@ impl PointRunner for HostRunner<'_> {
         let resolved = tunable::resolve(self.root, self.places, &policy)?;
         let mut context = RunContext::new(self.fresh_scratch(planned, attempt)?, resolved.job.clone());
         if let Some(dataset) = &mut self.dataset {
-            context.data = Some(dataset.restore(&Untold, self.interrupt)?.folder);
+            context.data = Some(dataset.restore(&NoProgress, self.interrupt)?.folder);
         }
         let commands = self.workload.prepare_run(&context)?;
         self.settle_page_cache();
@@ -266,7 +266,7 @@ impl HostRunner<'_> {
             waited_for = Some(reason.to_owned());
             tracing::warn!("run {} waits for the host, {} s at most: {reason}", planned.index + 1, PATIENCE.as_secs());
             // Only told: whoever looks at the trial would like to know, and nothing rests on it.
-            let _ = starting(Way::Waits(reason));
+            let _ = starting(PointStage::Waits(reason));
         };
         match self.gate.wait(&planned.cell, self.root, self.interrupt, &mut drifted, &mut tell)? {
             Decision::Open => {}
@@ -287,7 +287,7 @@ impl HostRunner<'_> {
             .limit(&context.job.cgroup_limits)
             .map_err(TrialError::from)
             .and_then(|()| Ok(self.workload.start_beside(context, scope.folder())?))
-            .and_then(|()| starting(Way::Starts))
+            .and_then(|()| starting(PointStage::Starts))
             .and_then(|()| {
                 let recorder = self.start_recording(planned, attempt, scope.folder());
                 let measured = self.measure(&scope, context, commands);

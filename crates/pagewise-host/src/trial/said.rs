@@ -14,20 +14,20 @@ const LINES: usize = 20;
 
 /// Where last lines go.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Said {
+pub struct LastLines {
     bundle: PathBuf,
 }
 
-impl Said {
+impl LastLines {
     /// In the folder of a bundle.
     #[must_use]
-    pub fn of(bundle: &Bundle) -> Said {
-        Said { bundle: bundle.path().to_owned() }
+    pub fn of(bundle: &Bundle) -> LastLines {
+        LastLines { bundle: bundle.path().to_owned() }
     }
 
     /// In a folder that becomes part of a bundle later.
-    pub(super) fn in_folder(bundle: PathBuf) -> Said {
-        Said { bundle }
+    pub(super) fn in_folder(bundle: PathBuf) -> LastLines {
+        LastLines { bundle }
     }
 
     /// Keeps what the commands said at last, and gives the file by its path in the bundle; `None` where nothing was said, or nothing can be

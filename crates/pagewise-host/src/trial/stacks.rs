@@ -8,7 +8,7 @@ use crate::store::bundle::Bundle;
 use crate::store::recording::{Recording, RecordingError};
 use pagewise_core::experiment::live::{Instant, mark};
 use pagewise_core::experiment::point::Point;
-use pagewise_core::experiment::stacks::{Kept, Seen};
+use pagewise_core::experiment::stacks::{Kept, RunStacks};
 use pagewise_core::recording::{Mark, Profile, Recorded};
 use std::path::Path;
 
@@ -79,8 +79,8 @@ impl Opened {
         Ok(Opened { profile, marks, seconds, recorder: own.map(|own| own as f64 * 1e-6 / seconds) })
     }
 
-    fn seen(&self, stretch: Option<(u64, u64)>, seconds: f64) -> Seen<'_> {
-        Seen { profile: &self.profile, stretch, seconds, recorder: self.recorder }
+    fn seen(&self, stretch: Option<(u64, u64)>, seconds: f64) -> RunStacks<'_> {
+        RunStacks { profile: &self.profile, stretch, seconds, recorder: self.recorder }
     }
 }
 

@@ -1,16 +1,16 @@
 //! Changing the host: apply a policy under the journal, see whether it still holds, and undo it.
 
-use super::held::Until;
+use super::held::HoldLimit;
 use super::journal::JournalFile;
 use super::watcher::WatcherError;
 use super::{HostSetting, Places, Resolved, TunableError, kind, resolve};
 use crate::root::Root;
 use pagewise_core::change::Machine;
 use pagewise_core::change::apply::{self, ApplyError};
-use pagewise_core::change::line::{Begin, Closing, Line, Outcome, Owner, SCHEMA, Value, Write};
+use pagewise_core::change::line::{Begin, CloseReason, Line, Outcome, Owner, SCHEMA, Value, Write};
 use pagewise_core::change::note::Note;
 use pagewise_core::change::often;
-use pagewise_core::change::replay::{ChangeSet, Due, Stage, Why};
+use pagewise_core::change::replay::{ChangeSet, Stage, UndoDue, UndoReason};
 use pagewise_core::change::undo::{self, UndoneSetting};
 use pagewise_core::experiment::point::AppliedSetting;
 use pagewise_core::tunable::{Switching, Tunable};
@@ -63,11 +63,11 @@ pub struct UndoReport {
     /// Its policy as written.
     pub policy: String,
     /// Why it was undone, when nobody asked for it.
-    pub why: Option<Why>,
+    pub why: Option<UndoReason>,
     /// Per setting, last written first. Empty for a change set of another boot.
     pub settings: Vec<UndoneSetting>,
     /// How it was closed; `None` while something of it is still to be undone.
-    pub closed: Option<Closing>,
+    pub closed: Option<CloseReason>,
     /// What the journal complained about. The values were restored all the same.
     pub trouble: Option<String>,
 }
@@ -278,12 +278,12 @@ impl Journal {
             policy: policy.to_owned(),
             writes,
         })?;
-        let until = Until::of(&set.begin.lease, set.begin.owner);
+        let until = HoldLimit::of(&set.begin.lease, set.begin.owner);
         let mut host = Host { root: self.root(), file: &mut file, on_phase, to_disk: true, until };
         match apply::apply(&mut set, &mut host) {
             Ok(()) => Ok(Change { applied: applied_settings(&set), in_force: Some(self.in_force(set, file)) }),
             Err(error) => {
-                (host.to_disk, host.until) = (false, Until::Undone);
+                (host.to_disk, host.until) = (false, HoldLimit::Undone);
                 let undone = undo::undo(&mut set, &mut host);
                 Err(half_way(error, report(&set, None, undone)))
             }
@@ -327,9 +327,9 @@ impl Journal {
         let mut reports = Vec::new();
         for set in self.open_sets()?.into_iter().rev() {
             match self.due(&set) {
-                Due::Nothing => {}
-                Due::CloseOtherBoot => reports.push(self.close_other_boot(lock, set.begin.id)?),
-                Due::Undo(why) => reports.push(self.undo_now(lock, set.begin.id, Some(why), &mut |_| {})?),
+                UndoDue::Nothing => {}
+                UndoDue::CloseOtherBoot => reports.push(self.close_other_boot(lock, set.begin.id)?),
+                UndoDue::Undo(why) => reports.push(self.undo_now(lock, set.begin.id, Some(why), &mut |_| {})?),
             }
         }
         self.prune(lock)?;
@@ -346,7 +346,7 @@ impl Journal {
         if let Some(later) = self.open_sets()?.iter().rev().find(|later| set.lies_under(later)) {
             return Err(ChangeError::LiesUnder { id, later: later.begin.id });
         }
-        if self.due(&set) == Due::CloseOtherBoot {
+        if self.due(&set) == UndoDue::CloseOtherBoot {
             return self.close_other_boot(lock, id);
         }
         self.undo_now(lock, id, None, on_phase)
@@ -359,7 +359,7 @@ impl Journal {
     pub fn undo_owned(&self, lock: &HostLock, owner: Owner) -> Result<Vec<UndoReport>, ChangeError> {
         let mut reports = Vec::new();
         for set in self.owned_sets(owner)?.into_iter().rev() {
-            reports.push(self.undo_now(lock, set.begin.id, Some(Why::OwnerDied), &mut |_| {})?);
+            reports.push(self.undo_now(lock, set.begin.id, Some(UndoReason::OwnerDied), &mut |_| {})?);
         }
         Ok(reports)
     }
@@ -381,7 +381,7 @@ impl Journal {
     /// When it is unknown, closed, due to be undone already, or waits for none.
     pub fn confirm(&self, lock: &HostLock, id: u64) -> Result<(), ChangeError> {
         let set = self.open_set(id, "confirm")?;
-        if self.due(&set) != Due::Nothing {
+        if self.due(&set) != UndoDue::Nothing {
             return Err(ChangeError::Closed { id, action: "confirm" });
         }
         if !set.awaits_confirmation() {
@@ -398,7 +398,7 @@ impl Journal {
     pub fn forget(&self, lock: &HostLock, id: u64) -> Result<(), ChangeError> {
         self.open_set(id, "forget")?;
         let (mut file, _) = self.reopen(lock, id)?;
-        Ok(file.append(&Line::Closed { how: Closing::Forgotten }, true)?)
+        Ok(file.append(&Line::Closed { how: CloseReason::Forgotten }, true)?)
     }
 
     /// An open change set by its number.
@@ -416,13 +416,13 @@ impl Journal {
         &self,
         lock: &HostLock,
         id: u64,
-        why: Option<Why>,
+        why: Option<UndoReason>,
         on_phase: &mut dyn FnMut(Phase),
     ) -> Result<UndoReport, ChangeError> {
         lock.cover(self.root())?;
         let (mut file, set) = self.reopen(lock, id)?;
         let mut set = set.ok_or_else(|| JournalError::Unknown { id, state: self.state().to_owned() })?;
-        let mut host = Host { root: self.root(), file: &mut file, on_phase, to_disk: false, until: Until::Undone };
+        let mut host = Host { root: self.root(), file: &mut file, on_phase, to_disk: false, until: HoldLimit::Undone };
         let undone = undo::undo(&mut set, &mut host);
         // A process killed between setting a zram device up and using it leaves one that no value shows. So does one
         // killed while it had memory aged.
@@ -436,11 +436,11 @@ impl Journal {
         let (mut file, set) = self.reopen(lock, id)?;
         let mut set = set.ok_or_else(|| JournalError::Unknown { id, state: self.state().to_owned() })?;
         let on_phase = &mut |_| {};
-        let mut host = Host { root: self.root(), file: &mut file, on_phase, to_disk: true, until: Until::Undone };
+        let mut host = Host { root: self.root(), file: &mut file, on_phase, to_disk: true, until: HoldLimit::Undone };
         for artefact in set.begin.writes.iter().flat_map(|write| &write.artefacts) {
             host.remove(artefact)?;
         }
-        let closed = Line::Closed { how: Closing::OtherBoot };
+        let closed = Line::Closed { how: CloseReason::OtherBoot };
         host.record(&closed)?;
         let _ = set.push(&closed);
         let (policy, closed) = (set.begin.policy.clone(), set.closed);
@@ -473,7 +473,7 @@ impl Journal {
             let id = set.begin.id;
             let shared = set.touched().find(|t| writes.iter().any(|w| w.tunable == **t)).cloned();
             if let Some(tunable) = &shared
-                && self.due(&set) != Due::Nothing
+                && self.due(&set) != UndoDue::Nothing
             {
                 return Err(ChangeError::NotRecovered { id, tunable: tunable.clone() });
             }
@@ -517,7 +517,7 @@ impl Change {
         let write = set.begin.writes.iter().position(is_it).ok_or_else(not_often)?;
         let canonical = tunable.canonical(value).map_err(|error| TunableError::value(&tunable.name, value, error))?;
         resolve::is_fit(root, tunable, &canonical)?;
-        let until = Until::of(&set.begin.lease, set.begin.owner);
+        let until = HoldLimit::of(&set.begin.lease, set.begin.owner);
         let mut host = Host { root, file, on_phase: &mut |_| {}, to_disk: false, until };
         often::write_again(set, write, &canonical, &mut host).map_err(|error| match error {
             ApplyError::Step(error) => error,
@@ -577,7 +577,7 @@ impl Change {
                 policy: nothing.0,
                 why: None,
                 settings: nothing.1,
-                closed: Some(Closing::Undone),
+                closed: Some(CloseReason::Undone),
                 trouble: None,
             });
         };
@@ -591,7 +591,7 @@ impl Change {
 
 impl InForce {
     fn undo(mut self, on_phase: &mut dyn FnMut(Phase)) -> UndoReport {
-        let until = Until::Undone;
+        let until = HoldLimit::Undone;
         let mut host = Host { root: &self.root, file: &mut self.file, on_phase, to_disk: false, until };
         let undone = undo::undo(&mut self.set, &mut host);
         report(&self.set, None, undone)
@@ -661,7 +661,7 @@ fn artefacts(tunable: &Tunable, value: &str) -> Vec<String> {
     super::artefacts(tunable, value).iter().map(|path| path.to_string_lossy().into_owned()).collect()
 }
 
-fn report(set: &ChangeSet, why: Option<Why>, undone: undo::Undone<ChangeError>) -> UndoReport {
+fn report(set: &ChangeSet, why: Option<UndoReason>, undone: undo::Undone<ChangeError>) -> UndoReport {
     UndoReport {
         id: set.begin.id,
         policy: set.begin.policy.clone(),
@@ -701,7 +701,7 @@ struct Host<'a> {
     /// busy.
     to_disk: bool,
     /// How long a process may hold what is written.
-    until: Until,
+    until: HoldLimit,
 }
 
 impl Machine for Host<'_> {

@@ -1,6 +1,6 @@
 //! Tunables that are one kernel file.
 
-use super::held::Until;
+use super::held::HoldLimit;
 use super::kind::Kind;
 use super::resolve::may_write;
 use super::{Places, TunableError, location, shell};
@@ -24,7 +24,7 @@ impl Kind for OneFile {
         }
     }
 
-    fn write(&self, root: &Root, tunable: &Tunable, value: &str, _: Until) -> Result<(), TunableError> {
+    fn write(&self, root: &Root, tunable: &Tunable, value: &str, _: HoldLimit) -> Result<(), TunableError> {
         let path = location::of(root, tunable)?;
         let text = as_written(root, tunable, &path, value);
         root.write(&path, &text).map_err(|error| TunableError::written(&tunable.name, value, error))

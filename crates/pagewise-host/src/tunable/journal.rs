@@ -8,7 +8,7 @@ use crate::root::{FileError, Root};
 use crate::source;
 use pagewise_core::change::line::{Begin, Lease, Line, Owner};
 use pagewise_core::change::note::{Note, Notes};
-use pagewise_core::change::replay::{self, ChangeSet, Damage, Due, Now};
+use pagewise_core::change::replay::{self, ChangeSet, Damage, HostNow, UndoDue};
 use rustix::fs::FallocateFlags;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -148,18 +148,18 @@ impl Journal {
         Ok(open)
     }
 
-    /// What is due about a change set. See [`Due`] for who may act on it.
+    /// What is due about a change set. See [`UndoDue`] for who may act on it.
     #[must_use]
-    pub fn due(&self, set: &ChangeSet) -> Due {
+    pub fn due(&self, set: &ChangeSet) -> UndoDue {
         let owner_lives = owner_lives(set.begin.owner);
-        set.due(&Now { boot_id: &self.boot_id, owner_lives, boottime_ms: boottime_ms() })
+        set.due(&HostNow { boot_id: &self.boot_id, owner_lives, boottime_ms: boottime_ms() })
     }
 
     /// Whether a change set waits for the next verb that writes to undo it. Unlike [`Journal::due`] it may be asked
     /// without the lock: what a living process is busy with does not count.
     #[must_use]
     pub fn is_pending(&self, set: &ChangeSet) -> bool {
-        self.due(set) != Due::Nothing && !owner_lives(set.begin.owner)
+        self.due(set) != UndoDue::Nothing && !owner_lives(set.begin.owner)
     }
 
     /// A lease that ends this long from now unless it is confirmed.

@@ -1,7 +1,7 @@
 //! What lies behind a tunable: a file, two files of which one is in force, the host's swap, a process that holds it. Everything else
 //! asks the kind and knows none of them.
 
-use super::held::{Held, Until};
+use super::held::{Held, HoldLimit};
 use super::pair::PairOfFiles;
 use super::reserve::ReservedHugePages;
 use super::swap::HostSwap;
@@ -21,7 +21,7 @@ pub(super) trait Kind {
     }
 
     /// Sets it, whatever it is now. `until` says how long a process may hold it.
-    fn write(&self, root: &Root, tunable: &Tunable, value: &str, until: Until) -> Result<(), TunableError>;
+    fn write(&self, root: &Root, tunable: &Tunable, value: &str, until: HoldLimit) -> Result<(), TunableError>;
 
     /// Whether the value can be had here, as far as that is known before anything is touched; and the value that then is written.
     fn resolve(&self, root: &Root, places: &Places, tunable: &Tunable, value: &str) -> Result<String, TunableError>;

@@ -28,7 +28,7 @@ pub use resolve::{HostSetting, Places, Resolved, resolve};
 pub use shell::{artefacts, shell_lines};
 
 use crate::root::Root;
-use held::Until;
+use held::HoldLimit;
 use pagewise_core::tunable::Tunable;
 use pagewise_core::tunable::policy::{Policy, PolicyError};
 
@@ -49,10 +49,10 @@ pub fn read(root: &Root, tunable: &Tunable) -> Result<String, TunableError> {
 /// # Errors
 /// When this host lacks the tunable, it may not be written, or the kernel refuses.
 pub fn write(root: &Root, tunable: &Tunable, value: &str) -> Result<(), TunableError> {
-    write_until(root, tunable, value, Until::Undone)
+    write_until(root, tunable, value, HoldLimit::Undone)
 }
 
-fn write_until(root: &Root, tunable: &Tunable, value: &str, until: Until) -> Result<(), TunableError> {
+fn write_until(root: &Root, tunable: &Tunable, value: &str, until: HoldLimit) -> Result<(), TunableError> {
     of_host(tunable)?;
     let value = tunable.canonical(value).map_err(|error| TunableError::value(&tunable.name, value, error))?;
     let kind = kind::of(tunable);

@@ -1,6 +1,6 @@
 //! Limits the kernel keeps in two files, a percentage and an amount.
 
-use super::held::Until;
+use super::held::HoldLimit;
 use super::kind::Kind;
 use super::resolve::may_write;
 use super::{Places, TunableError, shell};
@@ -15,7 +15,7 @@ impl Kind for PairOfFiles {
         read(root, tunable, pair_of(tunable)?)
     }
 
-    fn write(&self, root: &Root, tunable: &Tunable, value: &str, _: Until) -> Result<(), TunableError> {
+    fn write(&self, root: &Root, tunable: &Tunable, value: &str, _: HoldLimit) -> Result<(), TunableError> {
         write(root, tunable, pair_of(tunable)?, value)
     }
 

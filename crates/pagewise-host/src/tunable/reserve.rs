@@ -1,7 +1,7 @@
 //! Huge pages set aside: one file, whose value may be asked for as what is to be left of memory.
 
 use super::file::OneFile;
-use super::held::Until;
+use super::held::HoldLimit;
 use super::kind::Kind;
 use super::{Places, TunableError};
 use crate::root::Root;
@@ -22,7 +22,7 @@ impl Kind for ReservedHugePages {
         OneFile.read_from(root, tunable, files)
     }
 
-    fn write(&self, root: &Root, tunable: &Tunable, value: &str, until: Until) -> Result<(), TunableError> {
+    fn write(&self, root: &Root, tunable: &Tunable, value: &str, until: HoldLimit) -> Result<(), TunableError> {
         OneFile.write(root, tunable, value, until)
     }
 

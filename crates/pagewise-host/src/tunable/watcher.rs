@@ -12,7 +12,7 @@ use crate::root::Root;
 use crate::source::process;
 use crate::sys;
 use pagewise_core::change::line::{Lease, Owner};
-use pagewise_core::change::replay::{ChangeSet, Due};
+use pagewise_core::change::replay::{ChangeSet, UndoDue};
 use rustix::event::{PollFd, PollFlags};
 use rustix::fs::inotify;
 use rustix::process::{Pid, Signal};
@@ -41,7 +41,7 @@ const KILL_WITHIN: Duration = Duration::from_millis(1000);
 /// What the owner tells its watcher, a JSON line each.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Word {
+enum WatcherMessage {
     /// What to kill when the owner dies. Replaces what was said before.
     Scope(Scope),
     /// Where data are restored: what is mounted there goes with the owner.
@@ -69,7 +69,7 @@ pub enum WatcherError {
         "cannot start the process that would restore this host if this one were killed: {source}; without it nothing is \
          changed"
     )]
-    Start {
+    WatcherStart {
         /// Why.
         source: io::Error,
     },
@@ -95,7 +95,7 @@ pub enum WatcherError {
 /// The owner's end of its watcher.
 #[derive(Debug)]
 pub struct Watcher {
-    start: Start,
+    start: WatcherStart,
     running: Running,
     scope: Scope,
     workspace: Option<PathBuf>,
@@ -109,7 +109,7 @@ struct Running {
 
 /// How a watcher is started.
 #[derive(Clone, Debug)]
-struct Start {
+struct WatcherStart {
     program: PathBuf,
     arguments: Vec<String>,
 }
@@ -130,7 +130,7 @@ impl Watcher {
     pub fn start_program(program: &Path, state: &Path, root: &Root) -> Result<Watcher, WatcherError> {
         let owner = journal::own_identity();
         let role = ["owner".to_owned(), owner.pid.to_string(), owner.start_time.to_string()];
-        let start = Start { program: program.to_owned(), arguments: arguments(state, root, &role)? };
+        let start = WatcherStart { program: program.to_owned(), arguments: arguments(state, root, &role)? };
         let running = start.run(Stdio::inherit())?;
         Ok(Watcher { start, running, scope: Scope::default(), workspace: None })
     }
@@ -142,7 +142,7 @@ impl Watcher {
     /// When the watcher is gone and cannot be started again.
     pub fn set_scope(&mut self, cgroup: Option<&Path>, sessions: &[u32]) -> Result<(), WatcherError> {
         self.scope = Scope { cgroup: cgroup.map(Path::to_owned), sessions: sessions.to_vec() };
-        self.running.tell(&Word::Scope(self.scope.clone()));
+        self.running.tell(&WatcherMessage::Scope(self.scope.clone()));
         self.ensure_alive()
     }
 
@@ -152,7 +152,7 @@ impl Watcher {
     /// When the watcher is gone and cannot be started again.
     pub fn set_workspace(&mut self, workspace: Option<&Path>) -> Result<(), WatcherError> {
         self.workspace = workspace.map(Path::to_owned);
-        self.running.tell(&Word::Workspace(self.workspace.clone()));
+        self.running.tell(&WatcherMessage::Workspace(self.workspace.clone()));
         self.ensure_alive()
     }
 
@@ -168,8 +168,8 @@ impl Watcher {
             tracing::info!("the watcher ended and is started again");
             if let Ok(running) = self.start.run(Stdio::inherit()) {
                 self.running = running;
-                self.running.tell(&Word::Scope(self.scope.clone()));
-                self.running.tell(&Word::Workspace(self.workspace.clone()));
+                self.running.tell(&WatcherMessage::Scope(self.scope.clone()));
+                self.running.tell(&WatcherMessage::Workspace(self.workspace.clone()));
             }
         }
         match self.running.child.try_wait() {
@@ -186,7 +186,7 @@ impl Watcher {
 
     /// Everything is undone: lets the watcher go.
     pub fn finish(mut self) {
-        self.running.tell(&Word::Done);
+        self.running.tell(&WatcherMessage::Done);
         self.running.pipe = None;
         let _ = self.running.child.wait();
     }
@@ -194,7 +194,7 @@ impl Watcher {
 
 impl Running {
     /// A watcher that is gone does not hear it; [`Watcher::ensure_alive`] finds out.
-    fn tell(&mut self, word: &Word) {
+    fn tell(&mut self, word: &WatcherMessage) {
         let Ok(mut line) = serde_json::to_string(word) else { return };
         line.push('\n');
         if let Some(pipe) = &mut self.pipe {
@@ -209,13 +209,13 @@ impl Running {
 /// When it cannot be started or does not answer.
 pub fn start_for_deadline(state: &Path, root: &Root, id: u64) -> Result<(), WatcherError> {
     let role = ["deadline".to_owned(), id.to_string()];
-    let start = Start { program: PathBuf::from("/proc/self/exe"), arguments: arguments(state, root, &role)? };
+    let start = WatcherStart { program: PathBuf::from("/proc/self/exe"), arguments: arguments(state, root, &role)? };
     // Detached from the terminal: whoever waits for the end of our output must not wait for the deadline.
     start.run(Stdio::null()).map(drop)
 }
 
 fn arguments(state: &Path, root: &Root, role: &[String]) -> Result<Vec<String>, WatcherError> {
-    let absolute = |path: &Path| std::path::absolute(path).map_err(|source| WatcherError::Start { source });
+    let absolute = |path: &Path| std::path::absolute(path).map_err(|source| WatcherError::WatcherStart { source });
     let mut arguments = vec!["--state-dir".to_owned(), absolute(state)?.to_string_lossy().into_owned()];
     if !root.is_live() {
         arguments.extend(["--root".to_owned(), absolute(&root.path("/"))?.to_string_lossy().into_owned()]);
@@ -225,10 +225,10 @@ fn arguments(state: &Path, root: &Root, role: &[String]) -> Result<Vec<String>, 
     Ok(arguments)
 }
 
-impl Start {
+impl WatcherStart {
     /// Starts it and waits until it says that it watches: before that its owner must write nothing.
     fn run(&self, stderr: Stdio) -> Result<Running, WatcherError> {
-        let failed = |source| WatcherError::Start { source };
+        let failed = |source| WatcherError::WatcherStart { source };
         let mut command = Command::new(&self.program);
         command.args(&self.arguments).arg0("pagewise").env_remove(TEST_PAUSE).current_dir("/");
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(stderr);
@@ -322,9 +322,9 @@ fn listen(pipe: impl BufRead) -> Option<Known> {
     for line in pipe.lines() {
         let Ok(line) = line else { break };
         match serde_json::from_str(&line) {
-            Ok(Word::Done) => return None,
-            Ok(Word::Scope(scope)) => known.scope = scope,
-            Ok(Word::Workspace(workspace)) => known.workspace = workspace,
+            Ok(WatcherMessage::Done) => return None,
+            Ok(WatcherMessage::Scope(scope)) => known.scope = scope,
+            Ok(WatcherMessage::Workspace(workspace)) => known.workspace = workspace,
             // Half a line: the owner died while it wrote.
             Err(_) => break,
         }
@@ -427,7 +427,7 @@ fn awaited(journal: &Journal, id: u64) -> Result<Option<u64>, ChangeError> {
 }
 
 fn is_overdue(journal: &Journal, id: u64) -> bool {
-    journal.open_set(id, "watch").is_ok_and(|set| matches!(journal.due(&set), Due::Undo(_)))
+    journal.open_set(id, "watch").is_ok_and(|set| matches!(journal.due(&set), UndoDue::Undo(_)))
 }
 
 /// Sleeps until an instant or until a file changes, without waking in between.
@@ -484,9 +484,9 @@ mod tests {
     #[test]
     fn an_owner_that_dies_leaves_its_last_whole_scope() {
         let last = Scope { cgroup: Some("/sys/fs/cgroup/a".into()), sessions: vec![7, 8] };
-        let mut said = serde_json::to_vec(&Word::Scope(Scope::default())).expect("JSON");
+        let mut said = serde_json::to_vec(&WatcherMessage::Scope(Scope::default())).expect("JSON");
         said.push(b'\n');
-        said.extend(serde_json::to_vec(&Word::Scope(last.clone())).expect("JSON"));
+        said.extend(serde_json::to_vec(&WatcherMessage::Scope(last.clone())).expect("JSON"));
         said.extend(b"\n{\"workspace\":\"/w\"}\n{\"scope\":{\"ses");
         assert_eq!(listen(&said[..]), Some(Known { scope: last, workspace: Some("/w".into()) }));
     }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 /// What a workload needs of Java.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Needs {
+pub struct JavaNeeds {
     /// What runs on it, such as `Hadoop 3.3`.
     pub what: &'static str,
     /// Versions that work, the best first.
@@ -52,7 +52,7 @@ impl Java {
     ///
     /// # Errors
     /// When none is suitable: says which were seen and what to install.
-    pub fn choose(jvms: &[Jvm], needs: &Needs) -> Result<Java, WorkloadError> {
+    pub fn choose(jvms: &[Jvm], needs: &JavaNeeds) -> Result<Java, WorkloadError> {
         let place = |version: u32| needs.versions.iter().position(|suitable| *suitable == version);
         let has_program = |jvm: &Jvm| needs.program.is_none_or(|name| jvm.home.join("bin").join(name).is_file());
         let best = jvms
@@ -94,8 +94,8 @@ impl Java {
     }
 }
 
-fn none_suitable(jvms: &[Jvm], needs: &Needs) -> WorkloadError {
-    let Needs { what, why, package, program, .. } = needs;
+fn none_suitable(jvms: &[Jvm], needs: &JavaNeeds) -> WorkloadError {
+    let JavaNeeds { what, why, package, program, .. } = needs;
     let in_words = |jvm: &Jvm| {
         format!("{} in {}", jvm.version.as_deref().unwrap_or("one without a release file"), Path::display(&jvm.home))
     };
@@ -153,7 +153,7 @@ fn major(version: &str) -> Option<u32> {
 mod tests {
     use super::*;
 
-    const HADOOP: Needs = Needs {
+    const HADOOP: JavaNeeds = JavaNeeds {
         what: "Hadoop 3.3",
         versions: &[17, 11, 8],
         why: "It needs Java 8, 11 or 17",

@@ -1,14 +1,14 @@
 //! Trials that boot their host by themselves, on a folder that looks like a host with GRUB and systemd: what is asked for, what goes on
 //! after a boot, and that nothing is left. The boots are played; real ones are in `make test-metal`.
 
-use pagewise_core::experiment::boots::Over;
+use pagewise_core::experiment::boots::BootsEnd;
 use pagewise_core::experiment::order::draw;
 use pagewise_core::experiment::plan::{Plan, source};
 use pagewise_core::experiment::point::Boot;
 use pagewise_host::process::Interrupt;
 use pagewise_host::root::Root;
 use pagewise_host::store::bundle::Bundle;
-use pagewise_host::trial::boots::{self, Armed, BootedHost, BootsError, GoesOn};
+use pagewise_host::trial::boots::{self, Armed, BootedHost, BootsError, ResumeUnit};
 use pagewise_testkit::scripted;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -78,9 +78,9 @@ impl Host {
         link.is_symlink()
     }
 
-    fn goes_on(&self, bundle: &Path) -> GoesOn {
+    fn goes_on(&self, bundle: &Path) -> ResumeUnit {
         let argv = ["/usr/bin/pagewise", "trial", "resume", "--boot"].map(str::to_owned).to_vec();
-        GoesOn { bundle: bundle.to_owned(), argv, folder: "/srv".into(), variables: Vec::new() }
+        ResumeUnit { bundle: bundle.to_owned(), argv, folder: "/srv".into(), variables: Vec::new() }
     }
 
     fn check(&self, plan: &Plan, bundle: &Path) -> Result<(BootedHost, Vec<String>), BootsError> {
@@ -124,9 +124,9 @@ fn a_boot_is_asked_for_once_and_a_trial_that_is_complete_leaves_nothing_and_goes
     let armed = booted.arm(&bundle, 1, "old", &Boot::default()).expect("asked");
     assert_eq!((armed.asked.release.as_str(), armed.asked.attempt), ("6.1.0", 1));
     host.boot("6.1.0");
-    assert_eq!(booted.close(&bundle, Over::Complete).expect("closed").as_deref(), Some("6.12.9"), "the way home");
+    assert_eq!(booted.close(&bundle, BootsEnd::Complete).expect("closed").as_deref(), Some("6.12.9"), "the way home");
     assert!(!host.has_unit() && host.next_entry().is_none());
-    assert_eq!(booted.close(&bundle, Over::Complete).expect("closed"), None, "once");
+    assert_eq!(booted.close(&bundle, BootsEnd::Complete).expect("closed"), None, "once");
     assert_eq!(fs::read(host.path("boot/grub/grub.cfg")).expect("readable"), menu);
 }
 
@@ -144,10 +144,10 @@ fn a_kernel_that_does_not_come_up_is_tried_twice_and_then_told_and_who_goes_on_h
     let error = booted.arm(&bundle, 0, "old", &needs("6.1.0")).expect_err("a third try");
     assert!(error.to_string().contains("booted 2 times; the last time 6.12.9 came up instead"), "{error}");
     assert!(host.next_entry().is_none(), "nothing was asked for");
-    assert_eq!(booted.close(&bundle, Over::Stopped(error.to_string())).expect("closed"), None, "home runs already");
+    assert_eq!(booted.close(&bundle, BootsEnd::Stopped(error.to_string())).expect("closed"), None, "home runs already");
     assert!(!host.has_unit());
     let boots = bundle.boots().expect("readable").expect("kept");
-    assert!(matches!(boots.over, Some(Over::Stopped(why)) if why.contains("6.12.9 came up")));
+    assert!(matches!(boots.over, Some(BootsEnd::Stopped(why)) if why.contains("6.12.9 came up")));
     assert_eq!(booted.arm(&bundle, 0, "old", &needs("6.1.0")).expect("asked").asked.attempt, 1);
     assert!(host.has_unit());
     boots::abandon(&host.root(), &bundle, &host.goes_on(&path), "no grub.cfg").expect("taken away");

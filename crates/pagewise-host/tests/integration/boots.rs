@@ -7,7 +7,7 @@ use pagewise_core::experiment::plan::{Plan, source};
 use pagewise_core::experiment::point::{Boot, Outcome, PlannedPoint, Point, Record};
 use pagewise_core::report::facts::HostFacts;
 use pagewise_host::store::bundle::{Bundle, State};
-use pagewise_host::trial::engine::{self, Booting, Observer, PointRunner, Starting, TrialError, Way};
+use pagewise_host::trial::engine::{self, Booting, Observer, PointRunner, PointStage, Starting, TrialError};
 use pagewise_testkit::scripted;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -69,7 +69,7 @@ impl PointRunner for Booted {
         attempt: u32,
         starting: Starting<'_>,
     ) -> Result<Record, TrialError> {
-        starting(Way::Starts)?;
+        starting(PointStage::Starts)?;
         self.ran.push(planned.clone());
         let scripted = scripted::point(planned, Outcome::Ok, 10.0);
         let point = Point { attempt, boot_id: self.boot_id.clone(), ..scripted };

@@ -1,8 +1,8 @@
 //! What the change journal promises, on a fake host: a policy is undone in full whatever ends its process, what is
 //! someone else's is left, and a journal that cannot be written stops a change before it begins.
 
-use pagewise_core::change::line::{Closing, Outcome};
-use pagewise_core::change::replay::Why;
+use pagewise_core::change::line::{CloseReason, Outcome};
+use pagewise_core::change::replay::UndoReason;
 use pagewise_core::tunable::{Tunable, find};
 use pagewise_host::root::Root;
 use pagewise_host::tunable::change::{Change, ChangeError, HostLock, Journal, Lease, Phase, UndoReport};
@@ -92,7 +92,7 @@ fn a_policy_is_in_force_until_it_is_undone() {
     assert_eq!(applied, [("60", "1"), ("100", "50")]);
     assert!(change.drift().is_empty());
     let report = change.undo(&lock).expect("nothing stands in the way");
-    assert_eq!(report.closed, Some(Closing::Undone));
+    assert_eq!(report.closed, Some(CloseReason::Undone));
     assert_eq!((host.sysctl("swappiness"), host.sysctl("vfs_cache_pressure")), ("60".into(), "100".into()));
     assert!(journal.open_sets().expect("readable").is_empty());
 }
@@ -194,7 +194,10 @@ fn the_next_run_undoes_what_a_killed_one_left_at_any_line() {
             host.edit("vfs_cache_pressure", "100");
         }
         let reports = host.recover();
-        assert_eq!(reports.iter().filter_map(|r| r.why).collect::<Vec<_>>(), vec![Why::HalfApplied; lines.min(1)]);
+        assert_eq!(
+            reports.iter().filter_map(|r| r.why).collect::<Vec<_>>(),
+            vec![UndoReason::HalfApplied; lines.min(1)]
+        );
         assert_eq!((host.sysctl("swappiness"), host.sysctl("vfs_cache_pressure")), ("60".into(), "100".into()));
         assert_eq!(host.recover(), [], "nothing is left to do");
     }
@@ -207,7 +210,7 @@ fn a_change_of_a_process_that_is_gone_is_undone_and_one_of_a_living_process_is_n
     assert_eq!(host.recover(), []);
     let own = format!("\"start_time\":{}", own_identity().start_time);
     host.rewrite_journal(&host.journal_text().replace(&own, "\"start_time\":1"));
-    assert_eq!(host.recover()[0].why, Some(Why::OwnerDied));
+    assert_eq!(host.recover()[0].why, Some(UndoReason::OwnerDied));
     assert_eq!(host.sysctl("swappiness"), "60");
 }
 
@@ -221,7 +224,7 @@ fn a_change_that_nobody_confirms_is_undone_and_a_confirmed_one_stays() {
     let journal = host.journal();
     journal.confirm(&journal.lock("test").expect("free"), 2).expect("in time");
     std::thread::sleep(Duration::from_millis(40));
-    assert_eq!(host.recover()[0].why, Some(Why::NotConfirmed));
+    assert_eq!(host.recover()[0].why, Some(UndoReason::NotConfirmed));
     assert_eq!((host.sysctl("swappiness"), host.sysctl("vfs_cache_pressure")), ("60".into(), "50".into()));
     assert!(journal.confirm(&journal.lock("test").expect("free"), 1).is_err(), "too late");
 }
@@ -260,7 +263,7 @@ fn values_of_another_boot_are_never_replayed() {
     host.apply(&POLICY, Lease::None).expect("nothing stands in the way");
     host.tree.write("/proc/sys/kernel/random/boot_id", "another-boot\n");
     let reports = host.recover();
-    assert_eq!(reports[0].closed, Some(Closing::OtherBoot));
+    assert_eq!(reports[0].closed, Some(CloseReason::OtherBoot));
     assert_eq!(host.sysctl("swappiness"), "1", "this boot's value, whatever it is");
 }
 
@@ -342,7 +345,7 @@ fn hundreds_of_writes_cost_no_line_of_the_journal_and_no_room_and_are_put_back()
     assert_eq!((host.journal_text(), room()), (lines, room_before));
     assert!(change.drift().is_empty(), "what it left is what it wrote last");
     let report = change.undo(&lock).expect("nothing stands in the way");
-    assert_eq!(report.closed, Some(Closing::Undone));
+    assert_eq!(report.closed, Some(CloseReason::Undone));
     assert_eq!(host.sysctl("watermark_scale_factor"), before);
 }
 
@@ -452,7 +455,7 @@ fn killed_with_sigkill_while_it_writes_often_the_value_is_back() {
         let undone = if round % 2 == 0 { journal.undo_owned(&lock, owner) } else { journal.recover(&lock) };
         let reports = undone.expect("a whole journal");
         assert_eq!(reports.len(), 1);
-        assert_eq!((reports[0].closed, reports[0].foreign().count()), (Some(Closing::Undone), 0), "{reports:?}");
+        assert_eq!((reports[0].closed, reports[0].foreign().count()), (Some(CloseReason::Undone), 0), "{reports:?}");
         assert_eq!(read(&live, &tunable(OFTEN)).expect("readable"), before, "round {round}: {reports:?}");
     }
 }

@@ -6,7 +6,7 @@ use pagewise_core::experiment::plan::source;
 use pagewise_core::experiment::point::{Outcome, PlannedPoint, Point, Record};
 use pagewise_core::report::facts::HostFacts;
 use pagewise_host::store::bundle::Bundle;
-use pagewise_host::trial::engine::{self, Observer, PointRunner, Starting, TrialError, Way};
+use pagewise_host::trial::engine::{self, Observer, PointRunner, PointStage, Starting, TrialError};
 use pagewise_testkit::scripted;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -64,10 +64,10 @@ impl PointRunner for Scripted {
         starting: Starting<'_>,
     ) -> Result<Record, TrialError> {
         if self.runs == 0 {
-            starting(Way::Waits("memory is short"))?;
+            starting(PointStage::Waits("memory is short"))?;
             self.sample();
         }
-        starting(Way::Starts)?;
+        starting(PointStage::Starts)?;
         if self.runs == 0 {
             self.sample();
         }

@@ -1,8 +1,8 @@
 //! The guard's loop works where memory is short, so after its start it must not ask for any: an allocator that counts reads nothing in its thread.
 
 use pagewise_core::guard::SECOND;
-use pagewise_core::guard::asked::Asked;
-use pagewise_host::guard::running::{Guards, Told};
+use pagewise_core::guard::asked::GuardRequest;
+use pagewise_host::guard::running::{GuardMessage, Guards};
 use pagewise_host::guard::status;
 use pagewise_host::process::Interrupt;
 use pagewise_host::root::Root;
@@ -43,12 +43,12 @@ static ALLOCATOR: Counting = Counting;
 
 /// Guards every node for some seconds, and counts what its thread allocates between its first word and its last.
 fn allocations(asked: &str, acts: bool) -> (u64, u64) {
-    let asked: Asked = asked.parse().unwrap();
+    let asked: GuardRequest = asked.parse().unwrap();
     let guards = Guards::open(&Root::live(), &asked, &[0], acts).unwrap();
     ALLOCATIONS.store(0, Ordering::Relaxed);
     let words = AtomicU64::new(0);
-    let tell = |_: &_, told: Told<'_>| {
-        if matches!(told, Told::Does(..)) {
+    let tell = |_: &_, told: GuardMessage<'_>| {
+        if matches!(told, GuardMessage::Does(..)) {
             words.fetch_add(1, Ordering::Relaxed);
             COUNTS.set(true);
         }

@@ -5,7 +5,7 @@
 
 use pagewise_core::experiment::data::{Data, Restore};
 use pagewise_host::process::Interrupt;
-use pagewise_host::progress::{Progress, Untold};
+use pagewise_host::progress::{NoProgress, Progress};
 use pagewise_host::restore::{Dataset, RestoreError, Restored, auto_for, remove_leftovers};
 use pagewise_host::root::Root;
 use pagewise_host::sys::page_cache;
@@ -67,7 +67,7 @@ impl Place {
     }
 
     fn open(&self, method: Restore) -> Result<Dataset, RestoreError> {
-        self.open_as(&small(method), &Untold)
+        self.open_as(&small(method), &NoProgress)
     }
 
     fn open_as(&self, data: &Data, progress: &dyn Progress) -> Result<Dataset, RestoreError> {
@@ -182,7 +182,7 @@ fn spoil(folder: &Path) {
 }
 
 fn restore(dataset: &mut Dataset) -> Restored {
-    dataset.restore(&Untold, &Interrupt::default()).unwrap()
+    dataset.restore(&NoProgress, &Interrupt::default()).unwrap()
 }
 
 fn nothing_a_job_does_survives(place: &Place, method: Restore) {
@@ -281,7 +281,7 @@ fn reflinks_hold_on(disk: &Disk) {
     let workspace = disk.point.join("copies");
     let open = || {
         let data = Data::from(Restore::Reflink);
-        Dataset::open(&data, &elsewhere.source(), &workspace, &Untold, &Interrupt::default())
+        Dataset::open(&data, &elsewhere.source(), &workspace, &NoProgress, &Interrupt::default())
     };
     let as_declared = snapshot(&elsewhere.source());
     let mut dataset = open().unwrap();
@@ -293,7 +293,7 @@ fn reflinks_hold_on(disk: &Disk) {
     drop(dataset);
     let tree = fs::read_dir(workspace.join("masters")).unwrap().next().unwrap().unwrap().path();
     flip_byte(&tree.join("deep/er/part"), 5000);
-    let error = open().unwrap().restore(&Untold, &Interrupt::default()).unwrap_err().to_string();
+    let error = open().unwrap().restore(&NoProgress, &Interrupt::default()).unwrap_err().to_string();
     assert!(error.contains("deep/er/part has other bytes"), "{error}");
     drop(elsewhere);
 }
@@ -373,7 +373,7 @@ fn a_flipped_byte_in_the_master_image_is_named_with_its_file_and_the_next_trial_
     let rows = fs::read(place.source().join("rows")).unwrap();
     flip_byte(&master, place_in(&master, &rows[4096..4160]));
     let mut dataset = place.open(Restore::Image).unwrap();
-    let error = dataset.restore(&Untold, &Interrupt::default()).unwrap_err();
+    let error = dataset.restore(&NoProgress, &Interrupt::default()).unwrap_err();
     assert!(error.to_string().contains("rows has other bytes"), "{error}");
     assert!(error.to_string().contains("anew"), "{error}");
     assert_eq!(mounted_or_attached_below(&place.workspace()), Vec::<String>::new(), "nothing to run on by mistake");
@@ -386,7 +386,7 @@ fn a_flipped_byte_in_the_master_image_is_named_with_its_file_and_the_next_trial_
     // Where no file lies: the group descriptors.
     flip_byte(&master, 4096 + 40);
     let mut dataset = place.open(Restore::Image).unwrap();
-    let error = dataset.restore(&Untold, &Interrupt::default()).unwrap_err().to_string();
+    let error = dataset.restore(&NoProgress, &Interrupt::default()).unwrap_err().to_string();
     assert!(error.contains("is wrong between byte 0") || error.contains("is damaged"), "{error}");
     drop(dataset);
     drop(place.open(Restore::Image).unwrap());
@@ -416,7 +416,7 @@ fn data_that_change_during_a_trial_are_found_and_named() {
         let mut dataset = place.open(method).unwrap();
         restore(&mut dataset);
         flip_byte(&place.source().join("rows"), 1_234_567);
-        let error = dataset.restore(&Untold, &Interrupt::default()).unwrap_err().to_string();
+        let error = dataset.restore(&NoProgress, &Interrupt::default()).unwrap_err().to_string();
         assert!(error.contains("rows has other bytes") && error.contains("nothing is run"), "{method}: {error}");
         let work: Vec<_> = fs::read_dir(place.workspace().join("work")).unwrap().collect();
         assert!(work.is_empty(), "{method}: no wrong copy stays");
@@ -424,7 +424,7 @@ fn data_that_change_during_a_trial_are_found_and_named() {
         restore(&mut dataset);
         fs::write(place.source().join("new"), "").unwrap();
         // A copy has what the manifest lists; under an overlay everything is seen.
-        let again = dataset.restore(&Untold, &Interrupt::default());
+        let again = dataset.restore(&NoProgress, &Interrupt::default());
         assert_eq!(again.is_ok(), method == Restore::Copy, "{method}: {again:?}");
     }
 }
@@ -466,15 +466,15 @@ fn a_size_for_the_image_is_kept_to_and_one_that_is_too_small_is_refused() {
     let _lock = host_lock();
     let place = Place::new();
     let sized = |size: &str| Data { size: Some(size.to_owned()), ..Data::from(Restore::Image) };
-    let mut dataset = place.open_as(&sized("100M"), &Untold).unwrap();
+    let mut dataset = place.open_as(&sized("100M"), &NoProgress).unwrap();
     let folder = restore(&mut dataset).folder;
     let room = rustix::fs::statvfs(&folder).unwrap();
     let bytes = room.f_blocks * room.f_frsize;
     assert!((60 << 20..100 << 20).contains(&bytes), "{bytes}");
     drop(dataset);
-    assert!(place.open_as(&sized("10M"), &Untold).is_err());
-    assert!(place.open_as(&Data { size: Some("1G".into()), ..Data::from(Restore::Copy) }, &Untold).is_err());
-    drop(place.open_as(&sized("120M"), &Untold).unwrap());
+    assert!(place.open_as(&sized("10M"), &NoProgress).is_err());
+    assert!(place.open_as(&Data { size: Some("1G".into()), ..Data::from(Restore::Copy) }, &NoProgress).is_err());
+    drop(place.open_as(&sized("120M"), &NoProgress).unwrap());
     only(&place.workspace().join("masters"), "image");
 }
 
@@ -486,7 +486,7 @@ fn too_little_room_is_refused_with_numbers_before_anything_is_written() {
     for method in [Restore::Image, Restore::Copy] {
         let disk = Disk::in_memory("size=70m");
         let opened =
-            Dataset::open(&method.into(), &place.source(), &disk.point.join("c"), &Untold, &Interrupt::default());
+            Dataset::open(&method.into(), &place.source(), &disk.point.join("c"), &NoProgress, &Interrupt::default());
         let error = opened.unwrap_err();
         assert!(matches!(error, RestoreError::NoRoom { needed, free, .. } if needed > free), "{method}: {error}");
         assert!(error.to_string().contains("MB are free"), "{error}");
@@ -518,7 +518,7 @@ fn a_disk_that_fills_up_leaves_nothing_half_made() {
         }
         assert!(matches!(error, RestoreError::Full { .. }), "{error}");
         fs::remove_file(&filler).unwrap();
-        let mut dataset = Dataset::open(data, &place.source(), &workspace, &Untold, &Interrupt::default()).unwrap();
+        let mut dataset = Dataset::open(data, &place.source(), &workspace, &NoProgress, &Interrupt::default()).unwrap();
         assert!(snapshot(&restore(&mut dataset).folder) == snapshot(&place.source()), "once there is room again");
     }
 }
@@ -559,7 +559,7 @@ fn data_and_copies_may_not_lie_one_inside_the_other() {
     for (source, workspace) in [("source", "source/copies"), ("copies", "."), ("source", "source")] {
         fs::create_dir_all(place.folder.join("copies")).unwrap();
         let (source, workspace) = (place.folder.join(source), place.folder.join(workspace));
-        let opened = Dataset::open(&Restore::Copy.into(), &source, &workspace, &Untold, &Interrupt::default());
+        let opened = Dataset::open(&Restore::Copy.into(), &source, &workspace, &NoProgress, &Interrupt::default());
         assert!(matches!(opened, Err(RestoreError::Usage(_))), "{source:?} {workspace:?}");
     }
     assert!(!place.source().join("copies").exists());
@@ -590,7 +590,7 @@ fn a_copy_that_a_process_still_uses_is_not_thrown_away_and_the_process_is_named(
     let mut dataset = place.open(Restore::Image).unwrap();
     let folder = restore(&mut dataset).folder;
     let mut job = Command::new("sleep").arg("1000").current_dir(&folder).spawn().unwrap();
-    let refused = dataset.restore(&Untold, &Interrupt::default());
+    let refused = dataset.restore(&NoProgress, &Interrupt::default());
     let (pid, _) = (job.id(), job.kill().and_then(|()| job.wait()).unwrap());
     let error = refused.unwrap_err();
     assert!(matches!(error, RestoreError::Busy { .. }), "{error}");

@@ -2,8 +2,8 @@
 
 use pagewise_core::boot_loader::environment::Environment;
 use pagewise_core::boot_loader::{grub_menu, loader_entry, of_release};
-use pagewise_core::change::line::{Begin, Closing, Lease, Line, Outcome, Owner, Write};
-use pagewise_core::change::replay::{Now, replay};
+use pagewise_core::change::line::{Begin, CloseReason, Lease, Line, Outcome, Owner, Write};
+use pagewise_core::change::replay::{HostNow, replay};
 use pagewise_core::comparison::analysis::analyze;
 use pagewise_core::comparison::question::{Contrast, Counters, Question};
 use pagewise_core::comparison::table::Table;
@@ -11,10 +11,10 @@ use pagewise_core::experiment::live::metric::LiveMetric;
 use pagewise_core::experiment::plan::source;
 use pagewise_core::report::{Style, findings};
 use pagewise_core::spark::advise;
-use pagewise_core::spark::check::{self, Seen};
+use pagewise_core::spark::check::{self, CheckedJvm};
 use pagewise_core::tunable::policy::Policy;
 use pagewise_core::tunable::{find, listed};
-use pagewise_host::progress::Untold;
+use pagewise_host::progress::NoProgress;
 use pagewise_host::spark::event_log;
 use std::fs;
 use std::path::Path;
@@ -113,10 +113,10 @@ pub(super) fn event_log(bytes: &[u8]) {
     if fs::write(&path, bytes).is_err() {
         return;
     }
-    match event_log::read(&path, &Untold) {
+    match event_log::read(&path, &NoProgress) {
         Ok(log) => {
             let heap = log.heap().unwrap_or(1 << 30);
-            let found = check::diagnose(&Seen::of_log("hostile".to_owned(), log.clone()));
+            let found = check::diagnose(&CheckedJvm::of_log("hostile".to_owned(), log.clone()));
             let advised = advise::diagnose(&advise::Job { log, heap }, "hostile");
             for diagnosis in [found, advised] {
                 let said = findings::text_in_full(&diagnosis, Style::default());
@@ -164,7 +164,7 @@ pub(super) fn journal(bytes: &[u8]) {
     set.take_notes(Some(bytes));
     assert_eq!(set.stages.len(), set.begin.writes.len());
     for (boot_id, owner_lives) in [("this", true), (set.begin.boot_id.as_str(), true), (&set.begin.boot_id, false)] {
-        let _ = set.due(&Now { boot_id, owner_lives, boottime_ms: 1_000_000 });
+        let _ = set.due(&HostNow { boot_id, owner_lives, boottime_ms: 1_000_000 });
     }
     let _ = (set.awaits_confirmation(), set.is_undoing(), set.touched().count(), set.lies_under(&set));
 }
@@ -204,7 +204,7 @@ pub(super) fn journals() -> Vec<Vec<u8>> {
         restored(1),
         Line::Restoring { write: 0, coupled: Vec::new() },
         restored(0),
-        Line::Closed { how: Closing::Undone },
+        Line::Closed { how: CloseReason::Undone },
     ];
     let text: String =
         lines.iter().filter_map(|line| serde_json::to_string(line).ok()).map(|line| line + "\n").collect();
@@ -234,7 +234,7 @@ mod tests {
         for log in logs {
             let file = tempfile::NamedTempFile::new().unwrap();
             fs::write(file.path(), log).unwrap();
-            let read = event_log::read(file.path(), &Untold).unwrap();
+            let read = event_log::read(file.path(), &NoProgress).unwrap();
             assert!(read.events >= 7 && read.unreadable == 0 && read.heap().is_some(), "{} events", read.events);
         }
         let contrast = Contrast { factor: "kernel".to_owned(), a: "old".to_owned(), b: "new".to_owned() };

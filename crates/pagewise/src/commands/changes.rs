@@ -7,8 +7,8 @@ use crate::output;
 use crate::settings::{HOST_STATE, Settings};
 use anyhow::anyhow;
 use clap::Args;
-use pagewise_core::change::line::{Closing, Lease};
-use pagewise_core::change::replay::{ChangeSet, Due, Stage};
+use pagewise_core::change::line::{CloseReason, Lease};
+use pagewise_core::change::replay::{ChangeSet, Stage, UndoDue};
 use pagewise_core::report::changes::{ChangeView, ChangesReport, SCHEMA, SettingView, State};
 use pagewise_host::tunable;
 use pagewise_host::tunable::change::{Journal, UndoReport};
@@ -101,22 +101,22 @@ pub(crate) fn view(journal: &Journal, set: &ChangeSet) -> ChangeView {
 fn state(journal: &Journal, set: &ChangeSet) -> (State, String) {
     let (id, pid) = (set.begin.id, set.begin.owner.pid);
     match set.closed {
-        Some(Closing::Undone) => return (State::Closed, "undone".to_owned()),
-        Some(Closing::OtherBoot) => return (State::Closed, "ended with the boot it was made in".to_owned()),
-        Some(Closing::Forgotten) => return (State::Closed, "kept for good: its way back was given up".to_owned()),
+        Some(CloseReason::Undone) => return (State::Closed, "undone".to_owned()),
+        Some(CloseReason::OtherBoot) => return (State::Closed, "ended with the boot it was made in".to_owned()),
+        Some(CloseReason::Forgotten) => return (State::Closed, "kept for good: its way back was given up".to_owned()),
         None => {}
     }
     match journal.due(set) {
-        Due::CloseOtherBoot => {
+        UndoDue::CloseOtherBoot => {
             (State::Pending, "ended with the boot it was made in; the next verb that writes closes it".to_owned())
         }
-        Due::Undo(_) if owner_lives(set.begin.owner) => {
+        UndoDue::Undo(_) if owner_lives(set.begin.owner) => {
             (State::Busy, format!("is being applied or undone by pid {pid} now"))
         }
-        Due::Undo(why) => {
+        UndoDue::Undo(why) => {
             (State::Pending, format!("to be undone, because {}; `pagewise revert {id}` does it now", why.words()))
         }
-        Due::Nothing => match &set.begin.lease {
+        UndoDue::Nothing => match &set.begin.lease {
             Lease::Deadline { at, .. } if set.awaits_confirmation() => {
                 let words = format!("is undone at {at} unless it is confirmed: `pagewise set --confirm {id}`");
                 (State::AwaitsConfirmation, words)
@@ -155,7 +155,7 @@ pub(crate) fn tell_watched(reports: &[UndoReport]) {
 fn tell_undone(reports: &[UndoReport], undone: &str) {
     for report in reports {
         let why = match (report.why, report.closed) {
-            (_, Some(Closing::OtherBoot)) => "closed: it ended with the boot it was made in".to_owned(),
+            (_, Some(CloseReason::OtherBoot)) => "closed: it ended with the boot it was made in".to_owned(),
             (Some(why), Some(_)) => format!("{undone}, because {}", why.words()),
             (Some(why), None) => format!("could not be undone in full ({})", why.words()),
             (None, _) => "undone".to_owned(),
@@ -188,7 +188,7 @@ pub(crate) fn view_of_undo(journal: &Journal, set: &ChangeSet, report: &UndoRepo
         *setting = SettingView::of_undone(undone, &setting.target, setting.now.clone());
     }
     (view.state, view.state_words) = match report.closed {
-        Some(Closing::OtherBoot) => (State::Closed, "ended with the boot it was made in".to_owned()),
+        Some(CloseReason::OtherBoot) => (State::Closed, "ended with the boot it was made in".to_owned()),
         Some(_) if report.foreign().next().is_some() => {
             (State::Closed, "undone, but for what someone else changed since: that was left".to_owned())
         }

@@ -289,7 +289,7 @@ mod tests {
     use crate::cli::Cli;
     use clap::Parser;
     use pagewise_core::experiment::live::switching;
-    use pagewise_core::finding::document::Who;
+    use pagewise_core::finding::document::Participant;
     use pagewise_core::report::command_line;
     use pagewise_core::tunable::policy::Policy;
     use pagewise_testkit::RecordingBuilder;
@@ -343,7 +343,7 @@ mod tests {
 
     #[test]
     fn what_others_do_on_the_host_is_not_laid_to_the_command() {
-        let who = |pid| Who { name: "cat".to_owned(), pid, share: None, of: String::new() };
+        let who = |pid| Participant { name: "cat".to_owned(), pid, share: None, of: String::new() };
         let recording = RecordingBuilder::healthy(700).cpu(4, 0.28, 0.60);
         let Ok(observed) = Observed::of(&recording);
         let mut found = finding::diagnose(&observed, "a test");

@@ -8,14 +8,14 @@ use crate::output;
 use anyhow::anyhow;
 use clap::{ArgMatches, Args, FromArgMatches, Subcommand};
 use pagewise_core::guard::SECOND;
-use pagewise_core::guard::asked::{Asked, AskedLaw, OutOfRange};
+use pagewise_core::guard::asked::{AskedLaw, GuardRequest, OutOfRange};
 use pagewise_core::guard::law::{Law, Learnt, Mode, Settings as LawSettings};
 use pagewise_core::guard::paper::Paper;
-use pagewise_core::guard::simulate::{self, Model, Nobody, Ran};
+use pagewise_core::guard::simulate::{self, Model, NoGuard, SimulationOutcome};
 use pagewise_core::tunable::guard;
 use pagewise_core::unit::{Bytes, Seconds};
 use pagewise_host::facts::reclaim;
-use pagewise_host::guard::running::{self, Done, Guards, Told};
+use pagewise_host::guard::running::{self, Done, GuardMessage, Guards};
 use pagewise_host::guard::status::{self, OfDomain, Running};
 use pagewise_host::guard::{DomainName, Streamer};
 use pagewise_host::process::Interrupt;
@@ -30,11 +30,11 @@ use std::time::{Duration, Instant};
 #[derive(Args, Debug)]
 pub(crate) struct GuardArgs {
     #[command(subcommand)]
-    what: What,
+    what: GuardCommand,
 }
 
 #[derive(Subcommand, Debug)]
-enum What {
+enum GuardCommand {
     /// Take page cache back before kswapd wakes, as long as a stream fills memory
     Run(RunArgs),
     /// Decide what `run` would do, and do nothing
@@ -200,16 +200,16 @@ struct Simulated {
 struct Row {
     law: &'static str,
     #[serde(flatten)]
-    ran: Ran,
+    ran: SimulationOutcome,
 }
 
 pub(crate) fn run(args: &GuardArgs, global: &Global) -> Result<ExitCode, Failure> {
     match &args.what {
-        What::Run(asked) => run_guard(asked, global, true),
-        What::Advise(asked) => run_guard(asked, global, false),
-        What::Prove(GuardProve(asked)) => prove::run(asked, global),
-        What::Status => show_status(global),
-        What::Simulate(asked) => simulate(asked, global),
+        GuardCommand::Run(asked) => run_guard(asked, global, true),
+        GuardCommand::Advise(asked) => run_guard(asked, global, false),
+        GuardCommand::Prove(GuardProve(asked)) => prove::run(asked, global),
+        GuardCommand::Status => show_status(global),
+        GuardCommand::Simulate(asked) => simulate(asked, global),
     }
 }
 
@@ -232,7 +232,7 @@ struct Guarded {
 }
 
 impl RunArgs {
-    fn asked(&self) -> Result<Asked, Failure> {
+    fn asked(&self) -> Result<GuardRequest, Failure> {
         let bytes = |given: Option<Bytes>| given.map_or(0, |Bytes(bytes)| bytes);
         let law = match self.law {
             WhichLaw::Guard => {
@@ -240,7 +240,7 @@ impl RunArgs {
             }
             WhichLaw::Paper => AskedLaw::Paper { threshold: bytes(self.threshold), amount: bytes(self.amount) },
         };
-        Asked { law, cgroups: self.cgroup.clone() }.check().map_err(out_of_range)
+        GuardRequest { law, cgroups: self.cgroup.clone() }.check().map_err(out_of_range)
     }
 }
 
@@ -287,10 +287,10 @@ fn run_guard(args: &RunArgs, global: &Global, acts: bool) -> Result<ExitCode, Fa
         output::note(&format!("it takes {}", takes_from.join(", then from ")));
     }
     let at_most = args.at_most.map(|time| (time.0 * SECOND as f64) as u64);
-    let said: Mutex<BTreeMap<DomainName, Said>> = Mutex::default();
-    let tell = |domain: &DomainName, told: Told<'_>| {
+    let said: Mutex<BTreeMap<DomainName, DomainMessages>> = Mutex::default();
+    let tell = |domain: &DomainName, told: GuardMessage<'_>| {
         let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
-        if matches!(told, Told::Gone) {
+        if matches!(told, GuardMessage::Gone) {
             said.remove(domain);
             return;
         }
@@ -302,7 +302,7 @@ fn run_guard(args: &RunArgs, global: &Global, acts: bool) -> Result<ExitCode, Fa
     let done = guards.run(at_most, &interrupt, &tell).map_err(|error| Failure::NotPossible(anyhow!(error)))?;
     let mut said = said.into_inner().unwrap_or_else(PoisonError::into_inner);
     let domain = |(domain, done): (DomainName, Done)| {
-        let Said { mode, learnt, streams, .. } = said.remove(&domain).unwrap_or_default();
+        let DomainMessages { mode, learnt, streams, .. } = said.remove(&domain).unwrap_or_default();
         Guarded { domain, done, mode, learnt, streams }
     };
     let domains: Vec<Guarded> = done.into_iter().map(domain).collect();
@@ -337,7 +337,7 @@ const MOST_STREAMS: usize = 16;
 
 /// What was said of a domain, at most a line in five seconds.
 #[derive(Default)]
-struct Said {
+struct DomainMessages {
     last: Option<Instant>,
     unsaid: u32,
     mode: Option<Mode>,
@@ -345,19 +345,19 @@ struct Said {
     streams: Vec<Streamer>,
 }
 
-impl Said {
-    fn tell(&mut self, domain: &DomainName, told: Told<'_>) {
+impl DomainMessages {
+    fn tell(&mut self, domain: &DomainName, told: GuardMessage<'_>) {
         let now = || jiff::Zoned::now().strftime("%H:%M:%S").to_string();
         let (mode, learnt) = match told {
-            Told::Does(mode, learnt) => (mode, learnt),
-            Told::Streams(who) => {
+            GuardMessage::Does(mode, learnt) => (mode, learnt),
+            GuardMessage::Streams(who) => {
                 if self.streams.len() < MOST_STREAMS && !self.streams.contains(who) {
                     self.streams.push(who.clone());
                 }
                 return output::note(&format!("{} {domain}: {}", now(), streamed(who)));
             }
-            Told::Gone => return,
-            Told::Cannot(error) => return output::note(&format!("{} {error}", now())),
+            GuardMessage::Gone => return,
+            GuardMessage::Cannot(error) => return output::note(&format!("{} {error}", now())),
         };
         (self.mode, self.learnt) = (Some(mode), learnt);
         if let Some(line) = self.line(Instant::now(), mode, learnt.as_ref()) {
@@ -500,11 +500,11 @@ fn out_of_range(error: OutOfRange) -> Failure {
 fn simulate(asked: &SimulateArgs, global: &Global) -> Result<ExitCode, Failure> {
     let model = model(asked)?;
     let settings = LawSettings { cpu_cap: asked.cpu_cap, ..LawSettings::default() };
-    Asked { law: AskedLaw::Guard(settings), cgroups: None }.check().map_err(out_of_range)?;
+    GuardRequest { law: AskedLaw::Guard(settings), cgroups: None }.check().map_err(out_of_range)?;
     let mut law = Law::new(settings);
     let fixed = |every: u64| Paper::new(model.size / 100, model.size / 50, every);
     let laws = vec![
-        Row { law: "the kernel alone", ran: simulate::run(&model, &mut Nobody) },
+        Row { law: "the kernel alone", ran: simulate::run(&model, &mut NoGuard) },
         Row { law: "below 1 %, free 2 %, every second", ran: simulate::run(&model, &mut fixed(SECOND)) },
         Row { law: "the same every 100 ms", ran: simulate::run(&model, &mut fixed(SECOND / 10)) },
         Row { law: "the guard", ran: simulate::run(&model, &mut law) },
@@ -609,7 +609,7 @@ mod tests {
 
     #[test]
     fn a_line_in_five_seconds_is_the_most_that_is_said_of_a_domain() {
-        let (mut said, began) = (Said::default(), Instant::now());
+        let (mut said, began) = (DomainMessages::default(), Instant::now());
         let mut lines = Vec::new();
         for change in 0..1000 {
             let mode = if change % 2 == 0 { Mode::Armed } else { Mode::Watching };

@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use crate::global::Global;
 use clap::Args;
 use pagewise_host::lab::LabError;
-use pagewise_host::lab::agent::{self, Task, What};
+use pagewise_host::lab::agent::{self, GuestWork, Task};
 use pagewise_host::trial::guests::serve;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -26,14 +26,14 @@ pub(crate) fn run(args: &GuestArgs, _global: &Global) -> Result<ExitCode, Failur
     }
     agent::arrange(&task)?;
     let status = match &task.what {
-        What::Command(argv) => agent::run(&task, argv),
-        What::Other(_) => agent::run_self(&task, &["__guest", "--arranged", &args.task.to_string_lossy()])?,
+        GuestWork::Command(argv) => agent::run(&task, argv),
+        GuestWork::Other(_) => agent::run_self(&task, &["__guest", "--arranged", &args.task.to_string_lossy()])?,
     };
     Ok(ExitCode::from(status))
 }
 
 fn points(task: &Task) -> Result<ExitCode, Failure> {
-    let What::Other(points) = &task.what else {
+    let GuestWork::Other(points) = &task.what else {
         return Err(LabError::Usage("a command needs no arranged guest".to_owned()).into());
     };
     let unknown = |error| LabError::Usage(format!("a task that this version does not know: {error}"));

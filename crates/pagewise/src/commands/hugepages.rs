@@ -6,16 +6,16 @@ use crate::output;
 use crate::progress::StepProgress;
 use anyhow::anyhow;
 use clap::Args;
-use pagewise_core::huge_pages::block::{Held, LeftOut, PassedOver, Plan};
-use pagewise_core::huge_pages::mapping::Unfit;
+use pagewise_core::huge_pages::block::{LeftOut, MemoryByBacking, PassedOver, Plan};
+use pagewise_core::huge_pages::mapping::WhyNotHuge;
 use pagewise_core::huge_pages::pace::{FASTEST, Pace};
 use pagewise_core::huge_pages::zero::ZeroInHuge;
 use pagewise_core::unit::{Bytes, UnitError, share};
 use pagewise_host::huge_pages::HugePagesError;
 use pagewise_host::huge_pages::process::{Process, Refused};
-use pagewise_host::huge_pages::running::{self, Asked, EndedEarly, Made, Parts};
+use pagewise_host::huge_pages::running::{self, CollapseOutcome, EndedEarly, HugePagesRequest, Parts};
 use pagewise_host::process::Interrupt;
-use pagewise_host::progress::Untold;
+use pagewise_host::progress::NoProgress;
 use serde::Serialize;
 use std::process::ExitCode;
 use std::str::FromStr;
@@ -149,13 +149,13 @@ struct Report {
     huge_page: u64,
     /// Mappings in which huge pages can be made.
     mappings: u64,
-    before: Held,
+    before: MemoryByBacking,
     planned: Planned,
     /// Huge pages a second that were asked for; null for an adaptive rate.
     rate: Option<f64>,
     /// Null where nothing was done, and where the process was gone by then.
-    after: Option<Held>,
-    made: Option<Made>,
+    after: Option<MemoryByBacking>,
+    made: Option<CollapseOutcome>,
     /// How much of what lies on huge pages is zero; null where that was not asked or cannot be told.
     zero: Option<ZeroInHuge>,
     passed_over: PassedOver,
@@ -179,7 +179,7 @@ pub(crate) fn run(args: &HugepagesArgs, global: &Global) -> Result<ExitCode, Fai
     let huge_size = running::huge_size(&global.root()).map_err(failure)?;
     let interrupt = Interrupt::on_signals().map_err(|error| Failure::NotPossible(anyhow!(error)))?;
     let process = Process::open(args.pid, huge_size).map_err(failure)?;
-    let asked = Asked {
+    let asked = HugePagesRequest {
         parts: if args.heap.is_some() {
             Parts::OldOfJvm
         } else {
@@ -254,7 +254,7 @@ pub(crate) fn run(args: &HugepagesArgs, global: &Global) -> Result<ExitCode, Fai
 fn watch(
     process: &Process,
     huge_size: u64,
-    asked: &Asked,
+    asked: &HugePagesRequest,
     args: &HugepagesArgs,
     interrupt: &Interrupt,
 ) -> Result<ExitCode, Failure> {
@@ -267,8 +267,8 @@ fn watch(
         }
         let step = running::survey(process, huge_size, asked).and_then(|found| {
             let made = match found.plan.blocks.is_empty() {
-                true => Made::default(),
-                false => running::make(process, &found.plan, huge_size, &mut pace, interrupt, &Untold)?,
+                true => CollapseOutcome::default(),
+                false => running::make(process, &found.plan, huge_size, &mut pace, interrupt, &NoProgress)?,
             };
             Ok((found, made))
         });
@@ -290,7 +290,7 @@ fn watch(
 }
 
 /// Where pages were made at less than nine tenths of the rate that was asked for: why.
-fn slower_than(asked: f64, made: &Made) -> Option<String> {
+fn slower_than(asked: f64, made: &CollapseOutcome) -> Option<String> {
     let tries = made.blocks + made.refused.values().sum::<u64>();
     // The first page needs no wait, and a few say nothing of a rate.
     let (tries, seconds) = (tries.checked_sub(10)? as f64, made.seconds_at_work);
@@ -326,7 +326,7 @@ fn shown(report: &Report, splits: bool) -> String {
         if report.mappings == 1 { "" } else { "s" },
         Bytes(report.huge_page)
     );
-    let row = |of: &str, held: &Held| {
+    let row = |of: &str, held: &MemoryByBacking| {
         let sizes = [held.huge, held.small, held.swapped, held.untouched].map(|bytes| Bytes(bytes).to_string());
         let cells: String = sizes.iter().map(|size| format!("{size:>16}")).collect();
         format!("  {of:<8}{cells}\n")
@@ -431,11 +431,11 @@ fn ended(why: EndedEarly) -> &'static str {
 
 /// What was passed over and holds memory, with the reasons.
 fn passed_over(passed: &PassedOver) -> Option<String> {
-    let words = |why: &Unfit| match why {
-        Unfit::NotAnonymous => "files, shared or write-protected memory",
-        Unfit::Special => "stacks and the kernel's own pages",
-        Unfit::Forbidden => "memory that the process keeps off huge pages",
-        Unfit::TooSmall => "mappings too small for one",
+    let words = |why: &WhyNotHuge| match why {
+        WhyNotHuge::NotAnonymous => "files, shared or write-protected memory",
+        WhyNotHuge::Special => "stacks and the kernel's own pages",
+        WhyNotHuge::Forbidden => "memory that the process keeps off huge pages",
+        WhyNotHuge::TooSmall => "mappings too small for one",
     };
     let held = passed.iter().filter(|(_, passed)| passed.resident > 0);
     let each: Vec<String> = held.map(|(why, passed)| format!("{} of {}", Bytes(passed.resident), words(why))).collect();

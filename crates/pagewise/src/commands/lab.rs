@@ -13,9 +13,9 @@ use clap::{Args, Subcommand};
 use pagewise_core::report::kernels::{KernelView, KernelsReport};
 use pagewise_core::unit::{Bytes, Seconds};
 use pagewise_host::lab::accelerator::Accelerator;
-use pagewise_host::lab::agent::{self, Task, What as Todo};
+use pagewise_host::lab::agent::{self, GuestWork as Todo, Task};
 use pagewise_host::lab::disk::{self, Disk};
-use pagewise_host::lab::guest::{RunningGuest, Said, TaskEnded};
+use pagewise_host::lab::guest::{RunningGuest, StreamOutput, TaskEnded};
 use pagewise_host::lab::kernels::{self, Kernel, KernelName};
 use pagewise_host::lab::own_disk as disk_of_its_own;
 use pagewise_host::lab::{Lab, LabError, Machine, debian};
@@ -30,11 +30,11 @@ use std::time::{Duration, Instant};
 #[derive(Args, Debug)]
 pub(crate) struct LabArgs {
     #[command(subcommand)]
-    what: What,
+    what: GuestWork,
 }
 
 #[derive(Subcommand, Debug)]
-enum What {
+enum GuestWork {
     Kernels(KernelsArgs),
     Boot(BootArgs),
     Image(image::ImageArgs),
@@ -113,9 +113,9 @@ struct BootArgs {
 
 pub(crate) fn run(args: &LabArgs, global: &Global) -> Result<ExitCode, Failure> {
     match &args.what {
-        What::Kernels(args) => list(args, global),
-        What::Boot(args) => boot(args, global).map_err(Failure::around_command),
-        What::Image(args) => image::run(args, global),
+        GuestWork::Kernels(args) => list(args, global),
+        GuestWork::Boot(args) => boot(args, global).map_err(Failure::around_command),
+        GuestWork::Image(args) => image::run(args, global),
     }
 }
 
@@ -251,7 +251,7 @@ fn follow(running: &mut RunningGuest, until: Option<Instant>, interrupt: &Interr
     const AT_MOST: Duration = Duration::from_millis(200);
     loop {
         match running.next(AT_MOST, interrupt)? {
-            Some(Said::Out(bytes)) => {
+            Some(StreamOutput::Out(bytes)) => {
                 let mut out = io::stdout().lock();
                 match out.write_all(&bytes).and_then(|()| out.flush()) {
                     Ok(()) => {}
@@ -268,7 +268,7 @@ fn follow(running: &mut RunningGuest, until: Option<Instant>, interrupt: &Interr
                 }
             }
             // As stderr of any program: one that cannot be written is nobody's loss.
-            Some(Said::Err(bytes)) => drop(io::stderr().write_all(&bytes)),
+            Some(StreamOutput::Err(bytes)) => drop(io::stderr().write_all(&bytes)),
             None => {
                 if let Some(ended) = running.task_ended()? {
                     return Ok(ended);

@@ -10,7 +10,7 @@ use crate::report_file::ReportFile;
 use anyhow::anyhow;
 use clap::Args;
 use pagewise_core::finding::Observed;
-use pagewise_core::report::recording::html::Said;
+use pagewise_core::report::recording::html::FindingInWords;
 use pagewise_core::report::recording::{self, View};
 use pagewise_host::store::bundle::Bundle;
 use pagewise_host::store::recording::{Recording, RecordingError};
@@ -80,7 +80,7 @@ fn recording_page(args: &ReportArgs, global: &Global) -> Result<ExitCode, Failur
     let against = args.against.as_deref().map(self::view).transpose()?;
     let mut found = found_in(&args.what, &view)?;
     if let (Some(file), Some(view)) = (&args.against, &against) {
-        found.extend(found_in(file, view)?.into_iter().map(|said| Said { of: 1, ..said }));
+        found.extend(found_in(file, view)?.into_iter().map(|said| FindingInWords { of: 1, ..said }));
     }
     let page = recording::html(&view, against.as_ref(), &found).map_err(|error| Failure::NotPossible(error.into()))?;
     let Some(file) = file else {
@@ -91,7 +91,7 @@ fn recording_page(args: &ReportArgs, global: &Global) -> Result<ExitCode, Failur
     Ok(ExitCode::SUCCESS)
 }
 
-fn found_in(file: &Path, view: &View) -> Result<Vec<Said>, Failure> {
+fn found_in(file: &Path, view: &View) -> Result<Vec<FindingInWords>, Failure> {
     let observed = Observed::of(&Recording::open(file)?).map_err(Failure::from)?;
     Ok(recording::said(&diagnosis(&observed, &view.sections.name)))
 }

@@ -8,7 +8,7 @@ use crate::output;
 use anyhow::anyhow;
 use clap::Args;
 use pagewise_core::change::line::Outcome;
-use pagewise_core::change::replay::{ChangeSet, Due, Stage};
+use pagewise_core::change::replay::{ChangeSet, Stage, UndoDue};
 use pagewise_core::change::undo::{Action, decide};
 use pagewise_core::report::changes::{ChangesReport, SCHEMA};
 use pagewise_host::tunable;
@@ -121,7 +121,7 @@ fn planned(host: &Host, set: &ChangeSet, forget: bool) -> pagewise_core::report:
         view.state_words = "would be forgotten; its values stay".to_owned();
         return view;
     }
-    if host.journal.due(set) == Due::CloseOtherBoot {
+    if host.journal.due(set) == UndoDue::CloseOtherBoot {
         view.state_words = "would be closed: it ended with the boot it was made in".to_owned();
         return view;
     }
@@ -146,7 +146,7 @@ fn shell(host: &Host, sets: &[ChangeSet]) -> String {
         "# Puts back what pagewise changed. It does not look whether someone else changed it since.".to_owned(),
     ];
     for set in sets {
-        if host.journal.due(set) == Due::CloseOtherBoot {
+        if host.journal.due(set) == UndoDue::CloseOtherBoot {
             continue;
         }
         lines.push(format!("# change {} of {}: {}", set.begin.id, set.begin.created, one_line(&set.begin.policy)));

@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use crate::global::Global;
 use crate::output;
 use clap::Args;
-use pagewise_host::store::recording::{Was, snapshot};
+use pagewise_host::store::recording::{CopiedState, snapshot};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -45,9 +45,9 @@ struct SnapshotReport<'a> {
 pub(crate) fn run(args: &SnapshotArgs, global: &Global) -> Result<ExitCode, Failure> {
     let taken = snapshot(&args.recording, &args.output)?;
     let (was, words) = match taken.was {
-        Was::Running => ("running", "the recording goes on"),
-        Was::Complete => ("complete", "the recording was complete"),
-        Was::Ended => ("ended", "the recording had ended before its time, and the copy says so"),
+        CopiedState::Running => ("running", "the recording goes on"),
+        CopiedState::Complete => ("complete", "the recording was complete"),
+        CopiedState::Ended => ("ended", "the recording had ended before its time, and the copy says so"),
     };
     if global.json {
         output::json(&SnapshotReport {

@@ -8,8 +8,8 @@ use anyhow::anyhow;
 use clap::{Args, Subcommand, ValueEnum};
 use pagewise_core::finding::{Diagnosis, Severity};
 use pagewise_core::report::findings;
-use pagewise_core::spark::check::{self, Seen};
-use pagewise_core::spark::{Asked, EventLog, PLUGIN_JAR, Placement, Version, advise, conf};
+use pagewise_core::spark::check::{self, CheckedJvm};
+use pagewise_core::spark::{ConfRequest, EventLog, PLUGIN_JAR, Placement, Version, advise, conf};
 use pagewise_core::unit::Bytes;
 use pagewise_host::facts::programs;
 use pagewise_host::spark::event_log::{self, EventLogError};
@@ -24,11 +24,11 @@ use std::process::ExitCode;
 #[derive(Args, Debug)]
 pub(crate) struct SparkArgs {
     #[command(subcommand)]
-    what: What,
+    what: SparkCommand,
 }
 
 #[derive(Subcommand, Debug)]
-enum What {
+enum SparkCommand {
     Conf(ConfArgs),
     Check(CheckArgs),
     Advise(AdviseArgs),
@@ -108,10 +108,10 @@ struct AdviseArgs {
 
 pub(crate) fn run(args: &SparkArgs, global: &Global) -> Result<ExitCode, Failure> {
     match &args.what {
-        What::Conf(args) => print_configuration(args, global),
-        What::Check(args) => {
+        SparkCommand::Conf(args) => print_configuration(args, global),
+        SparkCommand::Check(args) => {
             let seen = match (&args.event_log, args.pid) {
-                (Some(path), _) => Seen::of_log(path.display().to_string(), read(path)?),
+                (Some(path), _) => CheckedJvm::of_log(path.display().to_string(), read(path)?),
                 (None, Some(pid)) => {
                     process::inspect(&global.root(), pid).map_err(|error| Failure::NotPossible(error.into()))?
                 }
@@ -121,7 +121,7 @@ pub(crate) fn run(args: &SparkArgs, global: &Global) -> Result<ExitCode, Failure
             };
             Ok(show(&check::diagnose(&seen), args.fail_on.as_deref(), global))
         }
-        What::Advise(args) => {
+        SparkCommand::Advise(args) => {
             let log = read(&args.event_log)?;
             let heap = log.heap().unwrap_or(1 << 30);
             let subject = args.event_log.display().to_string();
@@ -163,7 +163,7 @@ fn print_configuration(args: &ConfArgs, global: &Global) -> Result<ExitCode, Fai
     if heap < 64 << 20 {
         return Err(Failure::Usage(anyhow!("a heap of {} is none that Spark starts with: write --heap 1g", args.heap)));
     }
-    let asked = Asked {
+    let asked = ConfRequest {
         placement,
         against: args.against.as_deref().and_then(named),
         spark: args.spark.as_deref().map(spark_version).transpose()?,
@@ -178,7 +178,7 @@ fn print_configuration(args: &ConfArgs, global: &Global) -> Result<ExitCode, Fai
         return Err(Failure::Usage(anyhow!("--policy {}: {why}", args.policy)));
     }
     let jar = if placement.is_of_plugin() { jar(&args.jar) } else { args.jar.clone() };
-    let configuration = conf::configuration(&Asked { jar, ..asked });
+    let configuration = conf::configuration(&ConfRequest { jar, ..asked });
     if let Some(folder) = &args.into {
         write(folder, &configuration.properties())?;
         output::note(&format!("written to {}", folder.join("spark-defaults.conf").display()));

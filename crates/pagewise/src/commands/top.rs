@@ -11,7 +11,7 @@ mod view;
 use crate::failure::Failure;
 use crate::global::Global;
 use crate::output;
-use crate::screen::{Screen, Woken};
+use crate::screen::{Screen, WakeReason};
 use anyhow::{Context, anyhow};
 use clap::Args;
 use cost::Cost;
@@ -72,10 +72,10 @@ pub(crate) fn run(args: &TopArgs, global: &Global) -> Result<ExitCode, Failure> 
     match follow(&mut screen, seen, source, wanted, &interrupt).context("cannot use the terminal") {
         Err(_) if screen.is_gone() => Err(gone()),
         Err(error) => Err(Failure::NotPossible(error)),
-        Ok(Left::ByKey) => Ok(ExitCode::SUCCESS),
-        Ok(Left::Gone) => Err(gone()),
-        Ok(Left::BySignal) => Err(Failure::Interrupted(anyhow!("ended by a signal; the terminal is as it was"))),
-        Ok(Left::Broken(what)) => {
+        Ok(LeaveReason::ByKey) => Ok(ExitCode::SUCCESS),
+        Ok(LeaveReason::Gone) => Err(gone()),
+        Ok(LeaveReason::BySignal) => Err(Failure::Interrupted(anyhow!("ended by a signal; the terminal is as it was"))),
+        Ok(LeaveReason::Broken(what)) => {
             Err(Failure::NotPossible(anyhow!("{what} ended unexpectedly, which is a defect of pagewise")))
         }
     }
@@ -86,7 +86,7 @@ fn gone() -> Failure {
 }
 
 /// Why the screen was left.
-enum Left {
+enum LeaveReason {
     ByKey,
     BySignal,
     /// The terminal was closed.
@@ -101,7 +101,7 @@ fn follow(
     mut source: Source,
     wanted: Wanted,
     interrupt: &Interrupt,
-) -> io::Result<Left> {
+) -> io::Result<LeaveReason> {
     let zone = jiff::tz::TimeZone::system();
     let mut view = View::of(&seen);
     let mut cost = Cost::default();
@@ -110,7 +110,7 @@ fn follow(
     loop {
         is_new |= source.step(&mut seen, &mut view);
         if let Some(what) = source.broken() {
-            return Ok(Left::Broken(what));
+            return Ok(LeaveReason::Broken(what));
         }
         if is_new {
             cost.note(Instant::now(), cost::own_cpu(), source.stacks_cpu());
@@ -139,17 +139,17 @@ fn follow(
         }
         let most = if source.is_judging() { CHECK_SOON } else { CHECK_EVERY };
         match screen.wait(interrupt, source.due_in().min(most))? {
-            Woken::Key(key) => {
+            WakeReason::Key(key) => {
                 let rows = screen.size()?.height;
                 if meaning(key).is_some_and(|key| view.press(key, &seen, rows)) {
-                    return Ok(Left::ByKey);
+                    return Ok(LeaveReason::ByKey);
                 }
                 is_new = true;
             }
-            Woken::Resized => (is_new, shown) = (true, None),
-            Woken::Signal => return Ok(Left::BySignal),
-            Woken::Gone => return Ok(Left::Gone),
-            Woken::Nothing => {}
+            WakeReason::Resized => (is_new, shown) = (true, None),
+            WakeReason::Signal => return Ok(LeaveReason::BySignal),
+            WakeReason::Gone => return Ok(LeaveReason::Gone),
+            WakeReason::Nothing => {}
         }
     }
 }

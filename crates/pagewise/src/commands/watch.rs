@@ -11,7 +11,7 @@ use clap::Args;
 use pagewise_core::recording::{Gap, Recorded};
 use pagewise_core::report::printable::printable;
 use pagewise_core::report::recording::columns::{self, Column};
-use pagewise_core::report::recording::lines::{self, Line, Reads};
+use pagewise_core::report::recording::lines::{self, Line, LineSource};
 use pagewise_core::report::recording::meter::{Meter, each_tick};
 use pagewise_core::unit::Seconds;
 use pagewise_host::following::Following;
@@ -101,7 +101,7 @@ impl Printer {
             None => columns::fitting(size.unwrap_or(USUAL_SIZE).0.into(), time),
         };
         let shown = columns.iter().map(|column| column.line);
-        let recorded = lines::lines().filter(|line| !matches!(line.reads, Reads::Stalled(_)));
+        let recorded = lines::lines().filter(|line| !matches!(line.reads, LineSource::Stalled(_)));
         let lines = if form == Form::Columns { shown.collect() } else { recorded.collect() };
         let heading_every =
             size.filter(|_| form == Form::Columns).map(|(_, rows)| u64::from(rows).saturating_sub(1).max(2) - 1);

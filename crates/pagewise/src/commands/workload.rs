@@ -27,11 +27,11 @@ use std::process::ExitCode;
 /// What was asked of which workload; `None`: which there are.
 #[derive(Debug, Default)]
 pub(crate) struct WorkloadArgs {
-    asked: Option<Asked>,
+    asked: Option<WorkloadArguments>,
 }
 
 #[derive(Debug)]
-struct Asked {
+struct WorkloadArguments {
     name: String,
     step: Option<String>,
     args: Vec<String>,
@@ -85,16 +85,16 @@ impl FromArgMatches for WorkloadArgs {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let Some((name, matches)) = matches.subcommand() else { return Ok(WorkloadArgs::default()) };
         let Some(workload) = workload::built_in(name) else {
-            let asked = Asked { places: Places::default(), ..Asked::of(name) };
+            let asked = WorkloadArguments { places: Places::default(), ..WorkloadArguments::of(name) };
             return Ok(WorkloadArgs { asked: Some(asked) });
         };
         let words = matches.get_many::<String>("argument").into_iter().flatten().cloned();
-        let asked = Asked {
+        let asked = WorkloadArguments {
             step: matches.get_one::<String>("step").cloned(),
             args: words.collect(),
             places: places::typed(workload.options.iter(), matches),
             with_input: matches.get_flag("input"),
-            ..Asked::of(name)
+            ..WorkloadArguments::of(name)
         };
         Ok(WorkloadArgs { asked: Some(asked) })
     }
@@ -241,9 +241,15 @@ fn row(name: &str, meaning: &str) -> String {
     format!("  {name:<width$}{indented}\n", width = NAME - 2)
 }
 
-impl Asked {
-    fn of(name: &str) -> Asked {
-        Asked { name: name.to_owned(), step: None, args: Vec::new(), places: Places::default(), with_input: false }
+impl WorkloadArguments {
+    fn of(name: &str) -> WorkloadArguments {
+        WorkloadArguments {
+            name: name.to_owned(),
+            step: None,
+            args: Vec::new(),
+            places: Places::default(),
+            with_input: false,
+        }
     }
 
     fn declared(&self) -> Result<plan::Workload, Failure> {

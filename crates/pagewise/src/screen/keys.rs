@@ -15,7 +15,7 @@ use std::time::Duration;
 
 /// Why the wait is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Woken {
+pub(crate) enum WakeReason {
     Key(KeyEvent),
     Resized,
     Signal,
@@ -57,17 +57,17 @@ impl Keys {
         Ok(Keys { terminal, resized, bytes: Vec::new() })
     }
 
-    pub(super) fn wait(&mut self, interrupt: &Interrupt, at_most: Duration) -> io::Result<Woken> {
+    pub(super) fn wait(&mut self, interrupt: &Interrupt, at_most: Duration) -> io::Result<WakeReason> {
         if let Some(key) = self.next_key(false) {
-            return Ok(Woken::Key(key));
+            return Ok(WakeReason::Key(key));
         }
         let is_amid_a_key = !self.bytes.is_empty();
         let (terminal, resized) = self.poll(interrupt, if is_amid_a_key { REST_WITHIN } else { at_most })?;
         if interrupt.is_set() {
-            return Ok(Woken::Signal);
+            return Ok(WakeReason::Signal);
         }
         if terminal.intersects(GONE) {
-            return Ok(Woken::Gone);
+            return Ok(WakeReason::Gone);
         }
         if terminal.contains(PollFlags::IN) {
             return self.read();
@@ -75,10 +75,10 @@ impl Keys {
         if resized.contains(PollFlags::IN) {
             // However many there were, the size is asked for once.
             rustix::io::read(&self.resized, &mut [0; 64])?;
-            return Ok(Woken::Resized);
+            return Ok(WakeReason::Resized);
         }
         let rest = if is_amid_a_key { self.next_key(true) } else { None };
-        Ok(rest.map_or(Woken::Nothing, Woken::Key))
+        Ok(rest.map_or(WakeReason::Nothing, WakeReason::Key))
     }
 
     pub(super) fn is_gone(&self) -> bool {
@@ -97,16 +97,16 @@ impl Keys {
         }
     }
 
-    fn read(&mut self) -> io::Result<Woken> {
+    fn read(&mut self) -> io::Result<WakeReason> {
         let mut read = [0; 1024];
         match rustix::io::read(&self.terminal, &mut read) {
             // In raw mode there is no end but that of the terminal. EIO: it is another session's now.
-            Ok(0) | Err(Errno::IO) => Ok(Woken::Gone),
+            Ok(0) | Err(Errno::IO) => Ok(WakeReason::Gone),
             Ok(count) => {
                 self.bytes.extend_from_slice(&read[..count]);
-                Ok(self.next_key(false).map_or(Woken::Nothing, Woken::Key))
+                Ok(self.next_key(false).map_or(WakeReason::Nothing, WakeReason::Key))
             }
-            Err(Errno::INTR | Errno::AGAIN) => Ok(Woken::Nothing),
+            Err(Errno::INTR | Errno::AGAIN) => Ok(WakeReason::Nothing),
             Err(error) => Err(error.into()),
         }
     }

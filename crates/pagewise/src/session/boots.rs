@@ -4,11 +4,11 @@ use super::{Session, Start, absolute};
 use crate::failure::Failure;
 use crate::output;
 use anyhow::anyhow;
-use pagewise_core::experiment::boots::{ATTEMPTS, Over};
+use pagewise_core::experiment::boots::{ATTEMPTS, BootsEnd};
 use pagewise_core::experiment::plan::Plan;
 use pagewise_host::root::Root;
 use pagewise_host::store::bundle::Bundle;
-use pagewise_host::trial::boots::{self, BootedHost, BootsError, GoesOn};
+use pagewise_host::trial::boots::{self, BootedHost, BootsError, ResumeUnit};
 use pagewise_host::trial::engine::TrialError;
 use pagewise_host::trial::session::{Held, SessionError, bundle_path};
 use std::env;
@@ -17,18 +17,18 @@ use std::path::{Path, PathBuf};
 /// How a session of such a trial ended well.
 pub(crate) enum Ended {
     /// Every point has its result. What is left is the boot of the kernel that ran when the trial began, where another one runs.
-    Complete(Box<Bundle>, Option<Box<Home>>),
+    Complete(Box<Bundle>, Option<Box<DefaultKernel>>),
     /// The host boots the next point's kernel.
     GoesDown,
 }
 
 /// The way back to the kernel that the host boots when it is told nothing.
-pub(crate) struct Home {
+pub(crate) struct DefaultKernel {
     host: BootedHost,
     release: String,
 }
 
-impl Home {
+impl DefaultKernel {
     pub(crate) fn boot(&self) -> Result<(), Failure> {
         output::note(&format!("this host boots Linux {} again now", self.release));
         Ok(self.host.reboot()?)
@@ -77,7 +77,8 @@ impl Session {
     fn after(&self, host: BootedHost, path: &Path, outcome: Result<Bundle, SessionError>) -> Result<Ended, Failure> {
         let error = match outcome {
             Ok(bundle) => {
-                let home = host.close(&bundle, Over::Complete)?.map(|release| Box::new(Home { host, release }));
+                let home =
+                    host.close(&bundle, BootsEnd::Complete)?.map(|release| Box::new(DefaultKernel { host, release }));
                 return Ok(Ended::Complete(Box::new(bundle), home));
             }
             // Another process has the trial or the host: nothing of it is ours to end.
@@ -114,7 +115,7 @@ impl Session {
             }
             error => self.told.failure(error, path),
         };
-        let home = host.close(&bundle, Over::Stopped(failure.cause().to_string()))?;
+        let home = host.close(&bundle, BootsEnd::Stopped(failure.cause().to_string()))?;
         drop(bundle);
         match home {
             Some(release) if matches!(failure, Failure::Interrupted(_)) => {
@@ -122,7 +123,7 @@ impl Session {
             }
             Some(release) => {
                 output::note(&failure.cause().to_string());
-                Home { host, release }.boot()?;
+                DefaultKernel { host, release }.boot()?;
             }
             None => {}
         }
@@ -130,7 +131,7 @@ impl Session {
     }
 
     /// The command that goes on with a bundle, as a unit starts it: with absolute paths, and with the variables that choose programs.
-    fn goes_on(&self, bundle: &Path) -> Result<GoesOn, Failure> {
+    fn goes_on(&self, bundle: &Path) -> Result<ResumeUnit, Failure> {
         const VARIABLES: [&str; 6] = ["PATH", "HOME", "LANG", "JAVA_HOME", "HADOOP_HOME", "SPARK_HOME"];
         let impossible =
             |what: &str, error: std::io::Error| Failure::NotPossible(anyhow!("cannot find {what}: {error}"));
@@ -147,7 +148,7 @@ impl Session {
         argv.extend(["--".to_owned(), bundle.display().to_string()]);
         let is_ours = |name: &str| VARIABLES.contains(&name) || name.starts_with("PAGEWISE_");
         let variables = env::vars().filter(|(name, value)| is_ours(name) && !value.contains('\n')).collect();
-        Ok(GoesOn { bundle, argv, folder, variables })
+        Ok(ResumeUnit { bundle, argv, folder, variables })
     }
 }
 

@@ -16,16 +16,16 @@ use pagewise_host::trial::session::audience::{Audience, Note, Points};
 use std::path::Path;
 
 /// A person at the other end of stderr.
-pub(super) struct Told {
+pub(super) struct TerminalProgress {
     /// What is typed to go on with a bundle, before its name.
     resume: &'static str,
     /// Options that going on needs as well.
     options: Vec<String>,
 }
 
-impl Told {
-    pub(super) fn new(resume: &'static str, options: Vec<String>) -> Told {
-        Told { resume, options }
+impl TerminalProgress {
+    pub(super) fn new(resume: &'static str, options: Vec<String>) -> TerminalProgress {
+        TerminalProgress { resume, options }
     }
 
     /// The whole command that goes on with a bundle.
@@ -81,7 +81,7 @@ fn ended_early(ended: &Ended) -> String {
     format!("ended early: {}; {left}", ended.reason)
 }
 
-impl Audience for Told {
+impl Audience for TerminalProgress {
     fn note(&self, note: Note<'_>) {
         output::note(&self.words(&note));
     }
@@ -109,7 +109,7 @@ mod tests {
 
     fn told_of(error: SessionError) -> String {
         let options = vec!["--hadoop".to_owned(), "/opt/my hadoop".to_owned()];
-        let told = Told::new("pagewise trial resume", options);
+        let told = TerminalProgress::new("pagewise trial resume", options);
         told.failure(error, Path::new("boots.trial")).cause().to_string()
     }
 

@@ -5,7 +5,7 @@
 
 use pagewise_core::experiment::data::{Data, Restore};
 use pagewise_host::process::Interrupt;
-use pagewise_host::progress::Untold;
+use pagewise_host::progress::NoProgress;
 use pagewise_host::restore::{Dataset, remove_leftovers};
 use pagewise_host::root::Root;
 use pagewise_host::tunable::watcher::Watcher;
@@ -42,9 +42,9 @@ fn restores_and_waits_when_started_as_a_child() {
     let data = Data { restore: Restore::Image, size: Some("64M".to_owned()) };
     let interrupt = Interrupt::default();
     let mut dataset =
-        Dataset::open(&data, &folder.join("source"), &folder.join("copies"), &Untold, &interrupt).unwrap();
+        Dataset::open(&data, &folder.join("source"), &folder.join("copies"), &NoProgress, &interrupt).unwrap();
     watcher.set_workspace(Some(dataset.workspace())).unwrap();
-    let restored = dataset.restore(&Untold, &interrupt).unwrap();
+    let restored = dataset.restore(&NoProgress, &interrupt).unwrap();
     let mut job = Command::new("setsid");
     job.stdout(Stdio::piped());
     // Writes as long as it lives, and stands in the restored folder.

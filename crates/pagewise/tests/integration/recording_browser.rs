@@ -4,7 +4,7 @@
 //! `PAGEWISE_SCREENSHOTS=DIR` keeps the screenshots and the pages, for eyes. How long the day takes to open is measured by
 //! `benches/page.rs`: on a host that others use, a bound on time says nothing.
 
-use pagewise_core::report::recording::html::{Item, Row, Said};
+use pagewise_core::report::recording::html::{FindingInWords, Item, Row};
 use pagewise_core::report::recording::{self, View};
 use pagewise_testkit::browser::{visit, visit_with};
 use pagewise_testkit::made_up_day::HOSTILE;
@@ -45,7 +45,7 @@ fn one_recording_and_two_beside_each_other_are_drawn_without_a_word_on_the_conso
     requires!(chromium);
     let folder = tempfile::tempdir().unwrap();
     let (a, b) = (hour(), recording::view("other.pgw", &MadeUpDay::of(900, 5_000)));
-    let finding = Said {
+    let finding = FindingInWords {
         id: "compaction-storm".into(),
         title: "Compaction takes 66 % of all CPU time".into(),
         tone: "severe".into(),
@@ -63,8 +63,8 @@ fn one_recording_and_two_beside_each_other_are_drawn_without_a_word_on_the_conso
             Row { label: "Evidence".into(), items: vec![Item::words("a".repeat(200)), Item::words("b".into())] },
         ],
     };
-    let other = Said { of: 1, ..finding.clone() };
-    let clean = Said { of: 1, ..Said::note("nothing-found", "Nothing found", "25 things".into()) };
+    let other = FindingInWords { of: 1, ..finding.clone() };
+    let clean = FindingInWords { of: 1, ..FindingInWords::note("nothing-found", "Nothing found", "25 things".into()) };
     check(folder.path(), "one", &recording::html(&a, None, &[finding.clone(), finding.clone()]).unwrap());
     check(folder.path(), "two", &recording::html(&a, Some(&b), &[finding.clone(), other]).unwrap());
     check(folder.path(), "one-clean", &recording::html(&a, Some(&b), &[finding, clean]).unwrap());

@@ -33,7 +33,7 @@ const LARGER_DIFFERENCES: [f64; 2] = [0.05, 0.1];
 
 /// One thing that is asked: a contrast in one combination of levels, on one metric.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Asked {
+pub struct ContrastInCell {
     /// In words.
     pub name: String,
     /// Place of the contrast in the plan.
@@ -58,7 +58,7 @@ pub(super) struct CompleteBlock {
 
 /// A comparison before it is judged.
 pub(crate) struct Estimated {
-    pub(crate) asked: Asked,
+    pub(crate) asked: ContrastInCell,
     pub(super) complete: Vec<CompleteBlock>,
     /// On logarithms; of no block where a value has none.
     pub(super) differences: Vec<BlockDifference>,
@@ -173,7 +173,7 @@ impl Estimated {
 
 /// Everything a plan asks, in its order: contrasts, then combinations of levels, then metrics.
 #[must_use]
-pub fn asked(plan: &crate::experiment::plan::Plan, cells: &[Cell]) -> Vec<Asked> {
+pub fn asked(plan: &crate::experiment::plan::Plan, cells: &[Cell]) -> Vec<ContrastInCell> {
     let mut all = Vec::new();
     for (index, contrast) in plan.contrasts.iter().enumerate() {
         let mut combinations: Vec<IndexMap<String, String>> = Vec::new();
@@ -213,7 +213,7 @@ pub fn asked(plan: &crate::experiment::plan::Plan, cells: &[Cell]) -> Vec<Asked>
                 name.push_str(&format!(", {} {} against {}", other.factor, other.b, other.a));
             }
             for metric in 0..plan.metrics.len() {
-                all.push(Asked {
+                all.push(ContrastInCell {
                     name: name.clone(),
                     contrast: index,
                     metric,
@@ -233,7 +233,7 @@ pub(crate) fn all(declared: &Declared<'_>, values: &Values<'_>) -> Vec<Estimated
     asked.into_iter().map(|asked| estimate(declared, values, asked)).collect()
 }
 
-fn estimate(declared: &Declared<'_>, values: &Values<'_>, asked: Asked) -> Estimated {
+fn estimate(declared: &Declared<'_>, values: &Values<'_>, asked: ContrastInCell) -> Estimated {
     let metric = &declared.metrics[asked.metric].metric.name;
     let outcomes = {
         let cells = |sign: f64| -> Vec<&str> {
@@ -341,7 +341,12 @@ pub(crate) fn contrast_in(
 }
 
 /// Of pairs, whether the base ran first in this block.
-pub(crate) fn a_first(declared: &Declared<'_>, values: &Values<'_>, asked: &Asked, block: u32) -> Option<bool> {
+pub(crate) fn a_first(
+    declared: &Declared<'_>,
+    values: &Values<'_>,
+    asked: &ContrastInCell,
+    block: u32,
+) -> Option<bool> {
     let (_, judged) = asked.groups.iter().find(|(sign, _)| *sign > 0.0)?;
     let point = values.result(block, judged.first()?)?;
     (declared.design() == Design::Pairs).then_some(point.planned.position == 1)

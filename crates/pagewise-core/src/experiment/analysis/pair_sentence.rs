@@ -8,7 +8,7 @@ use crate::experiment::point::Outcome;
 use std::collections::BTreeMap;
 
 /// What the sentences are made of.
-struct Told<'c> {
+struct PairFacts<'c> {
     one: &'c Comparison,
     metric: &'c str,
     margin: f64,
@@ -23,7 +23,7 @@ pub(super) fn verdict(
     reason: Reason,
     outcomes: &dyn Fn(&str) -> BTreeMap<String, u32>,
 ) -> String {
-    let told = Told { one, metric: &metric.metric.name, margin: metric.margin, outcomes };
+    let told = PairFacts { one, metric: &metric.metric.name, margin: metric.margin, outcomes };
     match (reason, &one.effect) {
         (Reason::Outcomes, _) => told.decided_by_outcomes(),
         (_, None) => format!("No verdict: {}.", one.no_effect_because.as_deref().unwrap_or("nothing was measured")),
@@ -40,7 +40,7 @@ pub(super) fn verdict(
     }
 }
 
-impl Told<'_> {
+impl PairFacts<'_> {
     /// "`always` is better than `never`".
     fn judged(&self) -> String {
         let word = if self.one.conclusion == Conclusion::Better { "better" } else { "worse" };

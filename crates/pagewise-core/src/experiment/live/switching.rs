@@ -5,7 +5,7 @@ use crate::tunable::{Switching, Wait};
 
 /// One tunable of the two policies.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Switched {
+pub struct SwitchedTunable {
     /// Its name.
     pub tunable: String,
     /// How long to wait after a switch, and why.
@@ -48,8 +48,8 @@ pub enum SwitchError {
 pub fn tunables<'p>(
     policies: impl IntoIterator<Item = &'p Policy>,
     short_lived: bool,
-) -> Result<Vec<Switched>, SwitchError> {
-    let mut found: Vec<Switched> = Vec::new();
+) -> Result<Vec<SwitchedTunable>, SwitchError> {
+    let mut found: Vec<SwitchedTunable> = Vec::new();
     for setting in policies.into_iter().flat_map(|policy| &policy.settings) {
         let tunable = &setting.tunable;
         let name = tunable.name.clone();
@@ -68,14 +68,14 @@ pub fn tunables<'p>(
             Switching::NewOnly(wait) => (wait, true),
             Switching::Live(wait) => (wait, false),
         };
-        found.push(Switched { tunable: name, wait, new_only });
+        found.push(SwitchedTunable { tunable: name, wait, new_only });
     }
     Ok(found)
 }
 
 /// Seconds to settle and to wash out: the longest of all. Both 0 when nothing is switched.
 #[must_use]
-pub fn longest(switched: &[Switched]) -> (f64, f64) {
+pub fn longest(switched: &[SwitchedTunable]) -> (f64, f64) {
     let most = |of: fn(&Wait) -> f64| switched.iter().map(|one| of(&one.wait)).fold(0.0, f64::max);
     (most(|wait| wait.settle), most(|wait| wait.washout))
 }
@@ -84,7 +84,7 @@ pub fn longest(switched: &[Switched]) -> (f64, f64) {
 mod tests {
     use super::*;
 
-    fn of(a: &str, b: &str, short_lived: bool) -> Result<Vec<Switched>, SwitchError> {
+    fn of(a: &str, b: &str, short_lived: bool) -> Result<Vec<SwitchedTunable>, SwitchError> {
         tunables([&a.parse().unwrap(), &b.parse().unwrap()], short_lived)
     }
 

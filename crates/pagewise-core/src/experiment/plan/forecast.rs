@@ -3,7 +3,7 @@
 use super::cells::{Cell, cells};
 use super::check::{cost_of, has_boot_factor};
 use super::{OrderKind, Plan};
-use crate::experiment::analysis::{Asked, asked};
+use crate::experiment::analysis::{ContrastInCell, asked};
 use crate::stats::confidence_sequence::ConfidenceSequence;
 use crate::stats::power;
 use crate::tunable::CostClass;
@@ -182,11 +182,11 @@ fn boots(plan: &Plan, cells: &[Cell]) -> u32 {
 
 /// What each comparison can find, from what the analysis will compute: the same cells with the same weights.
 fn comparisons(plan: &Plan, cells: &[Cell], known: &Known) -> Vec<Detectable> {
-    let asked: Vec<Asked> = asked(plan, cells).into_iter().filter(|one| one.metric == 0).collect();
+    let asked: Vec<ContrastInCell> = asked(plan, cells).into_iter().filter(|one| one.metric == 0).collect();
     let primaries = asked.iter().filter(|one| one.primary).count();
     let sequence = plan.sequence();
     let is_pairs = cells.len() == 2 && matches!(plan.design.order, OrderKind::Auto | OrderKind::Pairs);
-    let detectable = |one: Asked| {
+    let detectable = |one: ContrastInCell| {
         let alpha = if one.primary { plan.design.alpha / primaries.max(1) as f64 } else { plan.design.alpha };
         let find = if is_pairs { power::detectable_in_pairs } else { power::detectable_in_blocks };
         // What an open-ended trial shows at its last block it shows at some block: a little more is found than is told.
@@ -200,7 +200,7 @@ fn comparisons(plan: &Plan, cells: &[Cell], known: &Known) -> Vec<Detectable> {
 /// Variance of a comparison inside one block: the sum of its squared coefficients, each times the variance of its cell. A cell
 /// weighs one over the size of its group, so an average over two cells scatters less than a single cell, and an interaction of
 /// single cells, which has four of them, scatters twice as much as a difference of two.
-fn variance(asked: &Asked, known: &Known) -> Option<f64> {
+fn variance(asked: &ContrastInCell, known: &Known) -> Option<f64> {
     let of_group = |(_, cells): &(f64, Vec<String>)| -> Option<f64> {
         let weight = 1.0 / cells.len() as f64;
         let of_cell = |cell: &String| known.cv_of(cell).map(|cv| weight * weight * cv * cv);

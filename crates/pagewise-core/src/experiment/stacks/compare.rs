@@ -9,7 +9,9 @@ use super::fold::{Kept, Run};
 use super::{FunctionContrast, LEAST_SHARE, StackContrast, StackSide};
 use crate::comparison::estimate::{self, FALSE_DISCOVERY_RATE};
 use crate::comparison::found::{BlockDifference, Interval};
-use crate::experiment::analysis::{AnalysisError, Asked, CountedValues, Declared, a_first, asked, contrast_in};
+use crate::experiment::analysis::{
+    AnalysisError, ContrastInCell, CountedValues, Declared, a_first, asked, contrast_in,
+};
 use crate::experiment::order::Order;
 use crate::experiment::plan::{Plan, StoppingRule};
 use crate::experiment::point::{Outcome, Point};
@@ -58,7 +60,8 @@ pub fn compare(
     let declared = Declared::of(plan, order, points)?;
     let values = values(&declared, points, analyses);
     let study = Stacked { declared: &declared, values: &values, kept };
-    let has_two_sides = |asked: &Asked| asked.metric == 0 && plan.contrasts[asked.contrast].interaction.is_none();
+    let has_two_sides =
+        |asked: &ContrastInCell| asked.metric == 0 && plan.contrasts[asked.contrast].interaction.is_none();
     let all = asked(plan, &declared.cells);
     Ok(all.iter().map(|asked| has_two_sides(asked).then(|| study.contrast(asked))).collect())
 }
@@ -85,7 +88,7 @@ impl Stacked<'_, '_> {
         self.kept.stacks().frames().get(number as usize)
     }
 
-    fn contrast(&self, asked: &Asked) -> StackContrast {
+    fn contrast(&self, asked: &ContrastInCell) -> StackContrast {
         let without: Vec<&Point> = self.points(asked, None).filter(|point| self.kept.run(point).is_none()).collect();
         let because = without.first().map(|point| self.kept.why_missing(point).unwrap_or("it kept no recording"));
         let mut found = StackContrast {
@@ -126,14 +129,14 @@ impl Stacked<'_, '_> {
     }
 
     /// Good runs of the cells of a contrast, of one side or of both.
-    fn points<'s>(&'s self, asked: &'s Asked, sign: Option<f64>) -> impl Iterator<Item = &'s Point> {
+    fn points<'s>(&'s self, asked: &'s ContrastInCell, sign: Option<f64>) -> impl Iterator<Item = &'s Point> {
         let groups = asked.groups.iter().filter(move |(own, _)| sign.is_none_or(|sign| *own == sign));
         groups
             .flat_map(|(_, cells)| cells)
             .flat_map(move |cell| self.values.blocks().filter_map(move |block| self.values.good(block, cell)))
     }
 
-    fn side(&self, asked: &Asked, sign: f64) -> StackSide {
+    fn side(&self, asked: &ContrastInCell, sign: f64) -> StackSide {
         let runs: Vec<&Run> = self.points(asked, Some(sign)).filter_map(|point| self.kept.run(point)).collect();
         let mean = |number: &dyn Fn(&Run) -> Option<f64>| {
             summary::mean(&runs.iter().filter_map(|run| number(run)).collect::<Vec<f64>>())
@@ -149,7 +152,7 @@ impl Stacked<'_, '_> {
     /// The difference b − a of any number that every run has, over these blocks, by the estimator of the comparison itself.
     fn estimate(
         &self,
-        asked: &Asked,
+        asked: &ContrastInCell,
         blocks: &[u32],
         number: impl Fn(u32, &str) -> Option<f64>,
     ) -> Result<Contrast, String> {
@@ -165,7 +168,7 @@ impl Stacked<'_, '_> {
         Ok(estimate::within(self.declared.design(), &differences)?.contrast)
     }
 
-    fn function(&self, asked: &Asked, blocks: &[u32], function: &Function) -> Option<FunctionContrast> {
+    fn function(&self, asked: &ContrastInCell, blocks: &[u32], function: &Function) -> Option<FunctionContrast> {
         let share = |block: u32, cell: &str, is_own: bool| -> Option<f64> {
             let run = self.run(block, cell)?;
             let count = run.count(function.number);

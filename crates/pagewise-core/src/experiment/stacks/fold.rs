@@ -13,7 +13,7 @@ const FINEST: u64 = 20_000;
 
 /// A run's stacks, as its recording has them.
 #[derive(Clone, Copy, Debug)]
-pub struct Seen<'p> {
+pub struct RunStacks<'p> {
     /// All stacks of the recording.
     pub profile: &'p Profile,
     /// The stretch that is the run's, CLOCK_BOOTTIME in nanoseconds: slices that lie in it whole. `None`: all of it.
@@ -93,7 +93,7 @@ fn key(point: &Point) -> (u32, u32) {
 
 impl Kept {
     /// Takes the stacks of a run in. One in which no CPU was seen, or that does not say how often it looked, is missing.
-    pub fn add(&mut self, point: &Point, seen: Seen<'_>) {
+    pub fn add(&mut self, point: &Point, seen: RunStacks<'_>) {
         let Some(hz) = seen.profile.hz.filter(|_| seen.seconds > 0.0) else {
             return self.miss(point, "its recording does not say how often stacks were taken, or for how long");
         };
@@ -225,7 +225,7 @@ fn functions(stacks: &Stacks, numbers: &[Option<u32>], own: &[u64], all: &[u64])
 }
 
 /// How often each stack itself was seen.
-fn own_counts(seen: &Seen<'_>) -> Vec<u64> {
+fn own_counts(seen: &RunStacks<'_>) -> Vec<u64> {
     let mut own = vec![0u64; seen.profile.stacks.len()];
     let is_in = |from: u64, to: u64| seen.stretch.is_none_or(|(begin, end)| begin <= from && to <= end);
     for sample in seen.profile.samples.iter().filter(|sample| is_in(sample.from, sample.to)) {

@@ -53,8 +53,8 @@ fn alone(index: u32) -> Point {
     point(PlannedPoint { index, block: Some(0), position: 0, boot: None, cell: "a".to_owned() }, Outcome::Ok)
 }
 
-fn all_of(profile: &Profile, seconds: f64) -> Seen<'_> {
-    Seen { profile, stretch: None, seconds, recorder: None }
+fn all_of(profile: &Profile, seconds: f64) -> RunStacks<'_> {
+    RunStacks { profile, stretch: None, seconds, recorder: None }
 }
 
 /// How often a run was in a function, with all it called and itself.
@@ -78,7 +78,7 @@ fn a_function_that_calls_itself_is_in_a_stack_once() {
 fn only_slices_that_lie_in_its_stretch_are_a_run_s() {
     let (run, mut kept) = (alone(0), Kept::default());
     let seen = profile(&[(&["before"], 0, 9), (&["inside"], 1, 2), (&["inside"], 2, 3), (&["after"], 3, 9)]);
-    kept.add(&run, Seen { stretch: Some((SECOND, 3 * SECOND)), ..all_of(&seen, 2.0) });
+    kept.add(&run, RunStacks { stretch: Some((SECOND, 3 * SECOND)), ..all_of(&seen, 2.0) });
     assert_eq!(kept.run(&run).unwrap().samples, 5);
     assert_eq!(count(&kept, &run, "inside"), (5, 5));
     assert!(kept.stacks().frames().iter().all(|frame| frame.name == "inside"), "what is outside is not kept");

@@ -10,7 +10,7 @@ use crate::unit::Unit;
 
 /// What a counter did in a window. `covered` is not a number when it was reset.
 #[derive(Clone, Copy, Debug, Default)]
-struct Grown {
+struct WindowGrowth {
     by: f32,
     /// Seconds.
     covered: f32,
@@ -33,7 +33,7 @@ impl Default for Level {
 
 #[derive(Clone, Debug)]
 enum Cells {
-    Counter(Vec<Grown>),
+    Counter(Vec<WindowGrowth>),
     Level(Vec<Level>),
 }
 
@@ -196,7 +196,7 @@ impl Folded {
                     };
                     if let Some(first) = first {
                         if cells.len() <= window {
-                            cells.resize(window + 1, Grown::default());
+                            cells.resize(window + 1, WindowGrowth::default());
                         }
                         for (place, cell) in cells.iter_mut().enumerate().take(window + 1).skip(first) {
                             let inside = if first == window { between } else { clock.part_of(place, before_at, at) };
@@ -243,7 +243,7 @@ impl Folded {
             Cells::Counter(cells) => {
                 for rest in cells.split_off(count.min(cells.len())) {
                     if let Some(cell) = cells.last_mut().filter(|_| rest.covered != 0.0) {
-                        *cell = Grown { by: cell.by + rest.by, covered: cell.covered + rest.covered };
+                        *cell = WindowGrowth { by: cell.by + rest.by, covered: cell.covered + rest.covered };
                     }
                 }
             }
@@ -292,7 +292,7 @@ impl Clock {
 
 /// What folding gave.
 #[derive(Debug)]
-pub(super) struct Seen {
+pub(super) struct FoldedRecording {
     pub(super) windows: Windows,
     pub(super) ticks: u64,
     pub(super) late: u64,
@@ -372,7 +372,7 @@ impl Folding {
         said.or(between).unwrap_or(0)
     }
 
-    pub(super) fn finish(mut self) -> Seen {
+    pub(super) fn finish(mut self) -> FoldedRecording {
         let clock = self.clock.unwrap_or(Clock { start: 0, width: WINDOW, is_import: false });
         let end = self.end.max(clock.start);
         let length = end - clock.start;
@@ -381,7 +381,7 @@ impl Folding {
         for (_, folded) in &mut self.wanted {
             folded.merge_from(count);
         }
-        Seen {
+        FoldedRecording {
             windows: Windows { start: clock.start, end, width: clock.width, count },
             ticks: self.ticks,
             late: self.late,

@@ -1,6 +1,6 @@
 //! What the log of a JVM says of its collections, for the two rules that read it.
 
-use super::super::rule::{Step, To};
+use super::super::rule::{SettingTarget, Step};
 use super::prelude::*;
 
 /// All of them together, in seconds.
@@ -74,10 +74,10 @@ impl Heap {
 /// A heap that has all its memory from the start takes none from the kernel later.
 pub(super) const WHOLE_HEAP: Step = Step::set(
     "jvm.AlwaysPreTouch",
-    To::First(&["true"]),
+    SettingTarget::First(&["true"]),
     "the heap gets all its memory before the program begins, which then starts later",
 )
-.with(&[("jvm.Xms", To::Worked(largest_heap, "as large as the heap may become"))])
+.with(&[("jvm.Xms", SettingTarget::Worked(largest_heap, "as large as the heap may become"))])
 .when("where the log of a JVM says that its heap grew, or was not touched before", |observed, _| {
     Heap::of(observed).is_some_and(|heap| heap.is_touched == Some(false) || heap.grew())
 });

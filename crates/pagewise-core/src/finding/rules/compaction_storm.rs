@@ -4,7 +4,7 @@ use super::super::huge_faults::{
     Areas, NOT_DIRECT, compacted_for, follows_defrag, follows_global, holds_against_madvise, is_for_no_huge_page,
     is_mostly_for, waited, waits,
 };
-use super::super::rule::{Step, To};
+use super::super::rule::{SettingTarget, Step};
 use super::guard::is_a_stream;
 use super::job_thp;
 use super::prelude::*;
@@ -65,7 +65,7 @@ pub(super) const CHANGES: &[Step] = &[
     }),
     Step::set(
         "thp.defrag",
-        To::First(&["defer+madvise", "madvise"]),
+        SettingTarget::First(&["defer+madvise", "madvise"]),
         "programs that have huge pages without asking for them no longer wait for one; those that ask by madvise (a JVM \
          with UseTransparentHugePages, TCMalloc, Go, numpy) wait as before: for them, take the next step",
     )
@@ -73,13 +73,13 @@ pub(super) const CHANGES: &[Step] = &[
     .when("where memory that nobody asked huge pages for waits", |observed, hits| helped(observed, hits).others),
     Step::set(
         "thp.defrag",
-        To::First(&["defer"]),
+        SettingTarget::First(&["defer"]),
         "no page fault waits for a huge page, whoever asked; kcompactd makes them later",
     )
     .when("where page faults wait by it", by_defrag),
     Step::set(
         "thp.defrag",
-        To::First(&["never"]),
+        SettingTarget::First(&["never"]),
         "a page fault takes a huge page only if one is free, whoever asked",
     )
     .when("where page faults wait by it", by_defrag),
@@ -91,7 +91,7 @@ pub(super) const CHANGES: &[Step] = &[
         .when("before 4.13, where memory that nobody asked huge pages for waits", |observed, hits| {
             helped(observed, hits).others && !holds_against_madvise(observed)
         }),
-    Step::set("thp.enabled", To::First(&["madvise"]), "only programs that ask by madvise get huge pages")
+    Step::set("thp.enabled", SettingTarget::First(&["madvise"]), "only programs that ask by madvise get huge pages")
         .from(&["always"])
         .after_restart()
         .when("where memory that nobody asked huge pages for waits, and some size follows thp.enabled", |observed, hits| {
@@ -99,7 +99,7 @@ pub(super) const CHANGES: &[Step] = &[
         }),
     Step::set(
         "thp.enabled",
-        To::First(&["never"]),
+        SettingTarget::First(&["never"]),
         "no huge pages at all, but of sizes with a switch of their own",
     )
     .after_restart()
@@ -107,7 +107,7 @@ pub(super) const CHANGES: &[Step] = &[
         let helped = helped(observed, hits);
         (helped.asked || helped.others) && follows_global(observed)
     }),
-    Step::set("thp.shmem_enabled", To::First(&["never"]), "shared memory gets no huge pages")
+    Step::set("thp.shmem_enabled", SettingTarget::First(&["never"]), "shared memory gets no huge pages")
         .from(&["always", "within_size", "advise", "force"])
         .after_restart()
         .when("where shared memory waits", |observed, hits| helped(observed, hits).shared),

@@ -1,6 +1,6 @@
 //! Programs that have to free memory themselves before they get any.
 
-use super::super::rule::{Step, To};
+use super::super::rule::{SettingTarget, Step};
 use super::groups;
 use super::guard::GUARD;
 use super::kswapd_saturation::{WIDER, wider};
@@ -33,7 +33,7 @@ pub(super) const RULE: Rule = Rule {
         GUARD,
         Step::set(
             "vm.watermark_scale_factor",
-            To::Worked(wider, WIDER),
+            SettingTarget::Worked(wider, WIDER),
             "kswapd starts earlier and frees more at a time",
         ),
         Step::advice("limit the job that takes the memory, with memory.high of its control group")
@@ -42,7 +42,7 @@ pub(super) const RULE: Rule = Rule {
             .when("with version 1 of control groups", groups::have_v1),
         Step::set(
             "vm.min_free_kbytes",
-            To::Worked(twice_free, "twice what it is, at most 2 % of memory"),
+            SettingTarget::Worked(twice_free, "twice what it is, at most 2 % of memory"),
             "more is kept free for bursts",
         ),
     ],

@@ -1,6 +1,6 @@
 //! Writers put to sleep because too much is waiting to be written.
 
-use super::super::rule::{Step, To};
+use super::super::rule::{SettingTarget, Step};
 use super::groups;
 use super::prelude::*;
 
@@ -32,7 +32,7 @@ pub(super) const RULE: Rule = Rule {
     changes: &[
         Step::set(
             "vm.dirty_background",
-            To::Worked(|observed| one_second(observed).map(mebibytes), "what the disk wrote in a second"),
+            SettingTarget::Worked(|observed| one_second(observed).map(mebibytes), "what the disk wrote in a second"),
             "writing begins earlier, so that less piles up",
         )
         .when("where writing begins later than that", |observed, _| {
@@ -40,7 +40,7 @@ pub(super) const RULE: Rule = Rule {
         }),
         Step::set(
             "vm.dirty",
-            To::Worked(|observed| eight_seconds(observed).map(mebibytes), "what the disk wrote in eight seconds"),
+            SettingTarget::Worked(|observed| eight_seconds(observed).map(mebibytes), "what the disk wrote in eight seconds"),
             "no more is let in than the disk writes in some seconds",
         )
         .when("where more is let in", |observed, _| {
@@ -48,7 +48,7 @@ pub(super) const RULE: Rule = Rule {
         }),
         Step::set(
             "vm.dirty",
-            To::Worked(
+            SettingTarget::Worked(
                 |observed| eight_seconds(observed).map(mebibytes),
                 "what the disk wrote in eight seconds, at most a fifth of memory",
             ),

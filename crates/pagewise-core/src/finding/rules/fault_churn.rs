@@ -5,7 +5,7 @@
 
 use super::super::families::{ENOUGH_SAMPLES, ProfileSeen};
 use super::super::huge_faults::is_on;
-use super::super::rule::{Step, To};
+use super::super::rule::{SettingTarget, Step};
 use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule {
@@ -45,7 +45,7 @@ pub(super) const RULE: Rule = Rule {
         )
         .after_restart()
         .when("where madvise gives it back, or it was not seen what does", |observed, hits| {
-            Backs::of(observed, hits).is_none_or(|backs| backs.most() == Way::Madvise)
+            Backs::of(observed, hits).is_none_or(|backs| backs.most() == GivenBackBy::Madvise)
         }),
         Step::advice(
             "let malloc keep what it frees: glibc MALLOC_TRIM_THRESHOLD_ and MALLOC_TOP_PAD_ (or M_TRIM_THRESHOLD and \
@@ -54,11 +54,11 @@ pub(super) const RULE: Rule = Rule {
         )
         .after_restart()
         .when("where munmap, brk or mremap gives it back, or it was not seen what does", |observed, hits| {
-            Backs::of(observed, hits).is_none_or(|backs| backs.most() == Way::Unmap)
+            Backs::of(observed, hits).is_none_or(|backs| backs.most() == GivenBackBy::Unmap)
         }),
         Step::set(
             "mthp[64k].enabled",
-            To::First(&["always"]),
+            SettingTarget::First(&["always"]),
             "a fault takes up to 16 pages at once; memory that is touched here and there only becomes larger by it",
         )
         .after_restart()
@@ -69,7 +69,7 @@ pub(super) const RULE: Rule = Rule {
         }),
         Step::set(
             "thp.enabled",
-            To::First(&["madvise"]),
+            SettingTarget::First(&["madvise"]),
             "a program that asks gets huge pages, one fault for 512 pages: a JVM with UseTransparentHugePages, glibc with \
              GLIBC_TUNABLES=glibc.malloc.hugetlb=1, jemalloc with thp:always",
         )
@@ -148,7 +148,7 @@ const LEAST_OF_A_FAULT: f64 = 0.7e-6;
 
 /// What gives memory back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
+enum GivenBackBy {
     Madvise,
     Unmap,
     End,
@@ -179,22 +179,22 @@ impl Backs {
         count as f64 / self.all.max(1) as f64
     }
 
-    fn most(self) -> Way {
+    fn most(self) -> GivenBackBy {
         let unmap = self.all.saturating_sub(self.madvise).saturating_sub(self.end);
         if self.end > unmap.max(self.madvise) {
-            Way::End
+            GivenBackBy::End
         } else if self.madvise > unmap {
-            Way::Madvise
+            GivenBackBy::Madvise
         } else {
-            Way::Unmap
+            GivenBackBy::Unmap
         }
     }
 
     fn words(self) -> &'static str {
         match self.most() {
-            Way::Madvise => "madvise",
-            Way::Unmap => "munmap, brk or mremap",
-            Way::End => "processes that end",
+            GivenBackBy::Madvise => "madvise",
+            GivenBackBy::Unmap => "munmap, brk or mremap",
+            GivenBackBy::End => "processes that end",
         }
     }
 }
@@ -304,7 +304,7 @@ fn judge(case: &Case<'_>) -> Verdict {
     let is_denied = stacks.answer == Answer::No && counters.answer == Answer::Unknown;
     let mechanisms = if is_denied { vec![stacks] } else { vec![counters, stacks] };
     case.decide(lasting, mechanisms).found(|draft| {
-        case.name(draft, By::MinorFaults);
+        case.name(draft, RankedBy::MinorFaults);
         let windows = case.windows();
         let of_all = observed.system_share_of_all().mean(&hits, windows);
         let busy = observed.busy_share().mean(&hits, windows).unwrap_or(1.0);
@@ -334,12 +334,12 @@ fn judge(case: &Case<'_>) -> Verdict {
 }
 
 /// Whether page faults are so many that they explain the kernel's time, and of processes that go on.
-fn counters(case: &Case<'_>, hits: &Hits) -> Says {
+fn counters(case: &Case<'_>, hits: &Hits) -> TierAnswer {
     const NAME: &str = "page faults per second of CPU time in the kernel";
     let observed = case.observed;
     let per_second = observed.rate(&signal::FAULTS).per(&observed.rate(&signal::CPU_SYSTEM)).mean(hits, case.windows());
     let (many, line) = case.whole(NAME, "vmstat pgfault, stat", per_second);
-    let says = |answer: Answer, evidence: Vec<Evidence>, missing: Vec<Missing>| Says {
+    let says = |answer: Answer, evidence: Vec<Evidence>, missing: Vec<Missing>| TierAnswer {
         tier: Tier::Counters,
         answer,
         evidence,
@@ -397,7 +397,7 @@ fn of_command(case: &Case<'_>) -> (Answer, Vec<Evidence>) {
     (much.and(many), vec![much_line, many_line])
 }
 
-fn stacks(case: &Case<'_>, hits: &Hits) -> Says {
+fn stacks(case: &Case<'_>, hits: &Hits) -> TierAnswer {
     let family = case.observed.profile.as_ref().map_or(Family::Churn, family);
     case.stacks("samples taking and giving back small pages", family, NOT, hits)
 }

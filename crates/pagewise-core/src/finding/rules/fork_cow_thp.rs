@@ -1,7 +1,7 @@
 //! A program that forks and then copies huge pages at every write.
 
 use super::super::huge_faults::{follows_global, huge};
-use super::super::rule::{Step, To};
+use super::super::rule::{SettingTarget, Step};
 use super::job_thp;
 use super::prelude::*;
 
@@ -26,7 +26,7 @@ pub(super) const RULE: Rule = Rule {
         job_thp::NEVER_BEFORE_4_13,
         Step::set(
             "thp.enabled",
-            To::First(&["madvise"]),
+            SettingTarget::First(&["madvise"]),
             "only programs that ask by madvise get huge pages: it helps if the one that forks did not ask",
         )
         .from(&["always"])

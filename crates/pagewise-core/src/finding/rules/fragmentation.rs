@@ -1,7 +1,7 @@
 //! Free memory lies in pieces too small for what is asked for.
 
 use super::super::observed::label;
-use super::super::rule::{Step, To};
+use super::super::rule::{SettingTarget, Step};
 use super::prelude::*;
 use std::collections::BTreeMap;
 
@@ -33,15 +33,15 @@ pub(super) const RULE: Rule = Rule {
     changes: &[
         Step::set(
             "vm.compaction_proactiveness",
-            To::Worked(more_proactive, "twice what it is, at most 60"),
+            SettingTarget::Worked(more_proactive, "twice what it is, at most 60"),
             "kcompactd joins free memory earlier, in the background",
         ),
         Step::set(
             "vm.min_free_kbytes",
-            To::Worked(more_free, "a quarter more, at most 3 % of memory"),
+            SettingTarget::Worked(more_free, "a quarter more, at most 3 % of memory"),
             "more is kept free, so that fewer kinds of pages share a block",
         ),
-        Step::set("vm.defrag_mode", To::First(&["1"]), "the kernel defends free huge blocks (6.15)"),
+        Step::set("vm.defrag_mode", SettingTarget::First(&["1"]), "the kernel defends free huge blocks (6.15)"),
         Step::advice("reserve huge pages at boot for programs that need them for certain (vm.nr_hugepages)"),
     ],
     counterindications: &[

@@ -1,6 +1,6 @@
 //! Huge pages set aside that nobody uses.
 
-use super::super::rule::{Step, To};
+use super::super::rule::{SettingTarget, Step};
 use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule {
@@ -21,15 +21,15 @@ pub(super) const RULE: Rule = Rule {
     changes: &[
         Step::set(
             "vm.nr_hugepages",
-            To::Worked(in_use, "what was in use or promised at most"),
+            SettingTarget::Worked(in_use, "what was in use or promised at most"),
             "what is never used goes back to everybody",
         ),
         Step::set(
             "vm.nr_hugepages",
-            To::Worked(in_use, "what was in use or promised at most"),
+            SettingTarget::Worked(in_use, "what was in use or promised at most"),
             "what is never used goes back to everybody, and can still be made on demand where memory is not fragmented",
         )
-        .with(&[("vm.nr_overcommit_hugepages", To::Worked(on_demand, "what it is and what is given back"))]),
+        .with(&[("vm.nr_overcommit_hugepages", SettingTarget::Worked(on_demand, "what it is and what is given back"))]),
     ],
     counterindications: &[
         "A program that starts later may find too few: record while all of them run.",

@@ -1,7 +1,7 @@
 //! Compaction in the background takes a part of a core for good.
 
 use super::super::huge_faults::wakes_kcompactd;
-use super::super::rule::{Step, To};
+use super::super::rule::{SettingTarget, Step};
 use super::prelude::*;
 use super::threads;
 
@@ -23,18 +23,18 @@ pub(super) const RULE: Rule = Rule {
     changes: &[
         Step::set(
             "vm.compaction_proactiveness",
-            To::Worked(half, "half of what it is, from 10 down to 0"),
+            SettingTarget::Worked(half, "half of what it is, from 10 down to 0"),
             "less is compacted ahead of need",
         ),
-        Step::set("vm.compaction_proactiveness", To::First(&["0"]), "nothing is compacted ahead of need"),
+        Step::set("vm.compaction_proactiveness", SettingTarget::First(&["0"]), "nothing is compacted ahead of need"),
         Step::set(
             "thp.defrag",
-            To::First(&["madvise"]),
+            SettingTarget::First(&["madvise"]),
             "page faults on memory that nobody asked huge pages for no longer wake it",
         )
         .from(&["defer+madvise"])
         .when("where there is such memory", |observed, _| wakes_kcompactd(observed).others),
-        Step::set("thp.defrag", To::First(&["never"]), "page faults no longer wake it")
+        Step::set("thp.defrag", SettingTarget::First(&["never"]), "page faults no longer wake it")
             .from(&["defer"])
             .when("where memory has huge pages", |observed, _| wakes_kcompactd(observed).any()),
     ],

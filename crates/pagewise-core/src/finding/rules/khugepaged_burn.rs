@@ -1,6 +1,6 @@
 //! khugepaged takes a part of a core for good.
 
-use super::super::rule::{Step, To};
+use super::super::rule::{SettingTarget, Step};
 use super::prelude::*;
 use super::threads;
 
@@ -22,17 +22,17 @@ pub(super) const RULE: Rule = Rule {
     changes: &[
         Step::set(
             "khugepaged.scan_sleep_millisecs",
-            To::Worked(sleeps, "six times what it is, 10 s to 10 min"),
+            SettingTarget::Worked(sleeps, "six times what it is, 10 s to 10 min"),
             "it sleeps longer between scans",
         ),
         Step::set(
             "khugepaged.pages_to_scan",
-            To::Worked(fewer, "a quarter of what it is, at most 4096"),
+            SettingTarget::Worked(fewer, "a quarter of what it is, at most 4096"),
             "it scans fewer pages before it sleeps",
         ),
         Step::set(
             "khugepaged.defrag",
-            To::First(&["0"]),
+            SettingTarget::First(&["0"]),
             "it takes huge pages only where they are free, and compacts none",
         ),
     ],

@@ -1,6 +1,6 @@
 //! Background reclaim that uses a core and frees little.
 
-use super::super::rule::{Step, To};
+use super::super::rule::{SettingTarget, Step};
 use super::guard::GUARD;
 use super::mglru;
 use super::prelude::*;
@@ -28,11 +28,15 @@ pub(super) const RULE: Rule = Rule {
         GUARD,
         Step::set(
             "vm.watermark_scale_factor",
-            To::Worked(wider, WIDER),
+            SettingTarget::Worked(wider, WIDER),
             "kswapd starts earlier and frees more at a time",
         ),
-        Step::set("mglru.enabled", To::First(&["y"]), "the multi-generational LRU finds what to free with less CPU")
-            .when(mglru::WHERE, mglru::is_off),
+        Step::set(
+            "mglru.enabled",
+            SettingTarget::First(&["y"]),
+            "the multi-generational LRU finds what to free with less CPU",
+        )
+        .when(mglru::WHERE, mglru::is_off),
         Step::advice("give the jobs less memory, or the host more: the working set does not fit"),
     ],
     counterindications: &["More memory is kept free: a host that just fits may begin to swap."],

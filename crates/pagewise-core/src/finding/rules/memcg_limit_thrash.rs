@@ -113,7 +113,7 @@ fn killed_beside_free_memory(case: &Case<'_>) -> Option<Verdict> {
 }
 
 /// What stacks and stalls say of reclaim within groups.
-fn measured(case: &Case<'_>, hits: &Hits) -> (Says, Says) {
+fn measured(case: &Case<'_>, hits: &Hits) -> (TierAnswer, TierAnswer) {
     let stacks = case.stacks("samples in a group's limit", Family::CgroupReclaim, &[], hits);
     (stacks, case.stalls("time a process reclaims in its group", StallKind::CgroupReclaim, hits))
 }
@@ -200,7 +200,7 @@ fn without_counters(case: &Case<'_>, are_some_seen: bool) -> Verdict {
     } else {
         observed.missing(&signal::CGROUP_HIGH)
     });
-    let logged = |answer, line| Says {
+    let logged = |answer, line| TierAnswer {
         tier: Tier::Counters,
         answer,
         evidence: vec![line],
@@ -223,7 +223,7 @@ fn without_counters(case: &Case<'_>, are_some_seen: bool) -> Verdict {
             draft.at_least = Some(Severity::Medium);
             let known =
                 kills.iter().filter_map(|(labels, _)| label(labels, "cgroup")).filter(|name| *name != "not told");
-            draft.who.extend(known.take(3).map(|name| Who {
+            draft.who.extend(known.take(3).map(|name| Participant {
                 name: name.to_owned(),
                 pid: None,
                 share: None,
@@ -257,7 +257,9 @@ fn of_group(case: &Case<'_>, labels: &str, clause: &Clause) -> Verdict {
     case.decide(symptom, mechanisms).found(|draft| {
         draft.cost.cpu_share = share;
         draft.at_least = Some(Severity::Medium);
-        draft.who.insert(0, Who { name: group.clone(), pid: None, share: None, of: "control group".to_owned() });
+        draft
+            .who
+            .insert(0, Participant { name: group.clone(), pid: None, share: None, of: "control group".to_owned() });
         let limits =
             if groups::have_v2(observed, &hits) { "memory.high and memory.max" } else { "memory.limit_in_bytes" };
         let limit = observed.each_level(&signal::CGROUP_LIMIT).into_iter().find(|(other, _)| *other == labels);
@@ -339,7 +341,7 @@ fn by_reading(case: &Case<'_>) -> Option<Verdict> {
         );
         draft.missing.push(observed.missing(&signal::CGROUP_MAX));
         if name != "not told" {
-            draft.who.push(Who { name, pid: None, share: None, of: "control group".to_owned() });
+            draft.who.push(Participant { name, pid: None, share: None, of: "control group".to_owned() });
         }
         where_the_host_has_room(case, draft);
     })

@@ -58,15 +58,15 @@ fn lists(observed: &Observed, over: &Hits) -> Option<f64> {
 }
 
 /// Samples waiting for a lock by whose name it may be a process's map.
-fn waits_for_the_map(case: &Case<'_>, all: &Hits) -> Says {
+fn waits_for_the_map(case: &Case<'_>, all: &Hits) -> TierAnswer {
     let lock = case.stacks("samples waiting for the map of memory", Family::MmapLock, &[Family::Khugepaged], all);
     match &case.observed.profile {
         Some(profile) if lock.answer == Answer::Yes && !profile.waits_for_the_map(all, case.windows()) => {
             if profile.is_flat() {
                 let why = "callers were not recorded, and other things have such locks, too";
-                return Says { share: lock.share, ..Says::silent(Tier::Stacks, "stacks", why) };
+                return TierAnswer { share: lock.share, ..TierAnswer::silent(Tier::Stacks, "stacks", why) };
             }
-            Says { answer: Answer::No, ..lock }
+            TierAnswer { answer: Answer::No, ..lock }
         }
         _ => lock,
     }
@@ -96,12 +96,15 @@ fn judge(case: &Case<'_>) -> Verdict {
         }
     }
     let best = all_of_them.into_iter().max_by(|a, b| {
-        let rank = |says: &Says| (says.answer == Answer::Yes, says.share.unwrap_or(0.0));
+        let rank = |says: &TierAnswer| (says.answer == Answer::Yes, says.share.unwrap_or(0.0));
         let ((a, a_share), (b, b_share)) = (rank(a), rank(b));
         a.cmp(&b).then(a_share.total_cmp(&b_share))
     });
-    let says =
-        best.map(|says| Says { answer, missing: if answer == Answer::Unknown { missing } else { Vec::new() }, ..says });
+    let says = best.map(|says| TierAnswer {
+        answer,
+        missing: if answer == Answer::Unknown { missing } else { Vec::new() },
+        ..says
+    });
     let symptom = case.lasting_hits(all);
     case.decide(symptom, says.into_iter().collect()).found(|draft| {
         draft.cost.cpu_share = parts.into_iter().flatten().reduce(f64::max);

@@ -49,14 +49,14 @@ mod watermark_boost;
 /// What every rule uses.
 mod prelude {
     pub(super) use super::super::answer::Answer;
-    pub(super) use super::super::case::{Case, Clause, Draft, FEWEST_ROWS, Lasting, Says, Verdict, said};
+    pub(super) use super::super::case::{Case, Clause, Draft, FEWEST_ROWS, Lasting, TierAnswer, Verdict, said};
     pub(super) use super::super::document::Quantity::{
         Bytes, BytesPerSecond, Fraction, Number, PagesPerSecond, PerSecond, Seconds,
     };
-    pub(super) use super::super::document::{Confidence, Evidence, Severity, Tier, Who};
+    pub(super) use super::super::document::{Confidence, Evidence, Participant, Severity, Tier};
     pub(super) use super::super::families::Family;
     pub(super) use super::super::observed::{Hits, Missing, Observed, Track};
-    pub(super) use super::super::processes::By;
+    pub(super) use super::super::processes::RankedBy;
     pub(super) use super::super::rule::{Rule, THREE_WINDOWS, Threshold};
     pub(super) use super::super::signal;
     pub(super) use super::super::words;

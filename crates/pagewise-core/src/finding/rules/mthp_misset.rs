@@ -3,7 +3,7 @@
 use super::super::huge_faults::{as_large, is_on};
 use super::super::observed::label;
 use super::super::propose::set;
-use super::super::rule::{Step, To};
+use super::super::rule::{SettingTarget, Step};
 use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule {
@@ -24,7 +24,7 @@ pub(super) const RULE: Rule = Rule {
     rivals: &["fragmentation"],
     changes: &[Step::set(
         "mthp[64k].enabled",
-        To::Worked(as_large, "what the 2 MiB size has"),
+        SettingTarget::Worked(as_large, "what the 2 MiB size has"),
         "a fault that gets no 2 MiB tries for 64 KiB, which are easier to get",
     )
     .after_restart()

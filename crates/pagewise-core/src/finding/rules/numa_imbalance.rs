@@ -1,7 +1,7 @@
 //! Memory on the wrong node, or moved between nodes all the time.
 
 use super::super::observed::label;
-use super::super::rule::{Step, To};
+use super::super::rule::{SettingTarget, Step};
 use super::prelude::*;
 use std::collections::BTreeMap;
 
@@ -29,17 +29,21 @@ pub(super) const RULE: Rule = Rule {
     changes: &[
         Step::set(
             "vm.zone_reclaim_mode",
-            To::First(&["0"]),
+            SettingTarget::First(&["0"]),
             "a node takes memory of another before it reclaims its own",
         )
         .when("where it is known to be on", |observed, _| observed.settings.number("vm.zone_reclaim_mode").is_some()),
         Step::advice("bind the job to a node, or interleave its memory (numactl)"),
-        Step::set("kernel.numa_balancing", To::First(&["0"]), "the kernel moves no pages between nodes by itself")
-            .from(&["1", "2", "3"])
-            .when("where it moves pages or samples where they are used", |observed, hits| {
-                let mean = |signal| observed.rate(signal).mean(hits, &observed.windows).unwrap_or(0.0);
-                mean(&signal::NUMA_HINT_FAULTS) + mean(&signal::NUMA_MIGRATED) > 0.0
-            }),
+        Step::set(
+            "kernel.numa_balancing",
+            SettingTarget::First(&["0"]),
+            "the kernel moves no pages between nodes by itself",
+        )
+        .from(&["1", "2", "3"])
+        .when("where it moves pages or samples where they are used", |observed, hits| {
+            let mean = |signal| observed.rate(signal).mean(hits, &observed.windows).unwrap_or(0.0);
+            mean(&signal::NUMA_HINT_FAULTS) + mean(&signal::NUMA_MIGRATED) > 0.0
+        }),
     ],
     counterindications: &[
         "Advice on kernel.numa_balancing contradicts itself, and rightly: it depends on the job. Prove it.",

@@ -1,7 +1,7 @@
 //! Memory is about to run out, or did.
 
 use super::super::propose::set;
-use super::super::rule::{Step, To};
+use super::super::rule::{SettingTarget, Step};
 use super::groups;
 use super::prelude::*;
 
@@ -37,7 +37,7 @@ pub(super) const RULE: Rule = Rule {
         Step::advice("give the job less memory (smaller heaps, fewer tasks at once), or the host more"),
         Step::set(
             "swap",
-            To::Worked(some_swap, "a zram area of a quarter of memory where there is no swap"),
+            SettingTarget::Worked(some_swap, "a zram area of a quarter of memory where there is no swap"),
             "what is not in use makes room",
         ),
         Step::advice("bound each job with memory.max of its control group, so that it fails alone")
@@ -275,7 +275,7 @@ fn judge(case: &Case<'_>) -> Verdict {
             refused(case, draft, &promised);
             return;
         }
-        case.name(draft, By::Growth);
+        case.name(draft, RankedBy::Growth);
         // That somebody was killed or memory falls is known; a state may last.
         let happened = killed.or(fails).or(empty).or(gave_up) == Answer::Yes;
         let is_certain = happened || (lasts.answer == Answer::Yes && !is_state);

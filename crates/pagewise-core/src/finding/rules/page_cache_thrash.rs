@@ -1,6 +1,6 @@
 //! File data that is dropped and read again.
 
-use super::super::rule::{Step, To};
+use super::super::rule::{SettingTarget, Step};
 use super::prelude::*;
 use super::{groups, mglru};
 
@@ -50,8 +50,12 @@ pub(super) const RULE: Rule = Rule {
     rivals: &["swap-thrash", "dirty-throttling", "memcg-limit-thrash"],
     changes: &[
         Step::advice("give the cache room: smaller heaps or less executor memory"),
-        Step::set("mglru.enabled", To::First(&["y"]), "the multi-generational LRU keeps what is used more often")
-            .when(mglru::WHERE, mglru::is_off),
+        Step::set(
+            "mglru.enabled",
+            SettingTarget::First(&["y"]),
+            "the multi-generational LRU keeps what is used more often",
+        )
+        .when(mglru::WHERE, mglru::is_off),
         Step::advice("protect the reader with memory.low of its control group").when(groups::WHERE, groups::have_v2),
     ],
     counterindications: &["vm.swappiness is not the first thing to turn here: it trades this for swap."],

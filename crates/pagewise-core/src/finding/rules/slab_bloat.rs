@@ -1,7 +1,7 @@
 //! The kernel's own object caches hold much of the memory.
 
 use super::super::observed::label;
-use super::super::rule::{Step, To};
+use super::super::rule::{SettingTarget, Step};
 use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule {
@@ -71,7 +71,7 @@ pub(super) const RULE: Rule = Rule {
         ),
         Step::set(
             "vm.vfs_cache_pressure",
-            To::Worked(more_pressure, "150"),
+            SettingTarget::Worked(more_pressure, "150"),
             "names of files and inodes are reclaimed sooner",
         )
         .when("where the larger part is reclaimable: it does not touch the rest", |observed, hits| {

@@ -1,6 +1,6 @@
 //! Memory that goes to swap and comes straight back.
 
-use super::super::rule::{Step, To};
+use super::super::rule::{SettingTarget, Step};
 use super::groups;
 use super::prelude::*;
 
@@ -39,7 +39,7 @@ pub(super) const RULE: Rule = Rule {
         Step::advice("give the job less memory (smaller heaps, fewer tasks at once), or the host more"),
         Step::set(
             "vm.page-cluster",
-            To::Worked(one_page, "0 where all swap is compressed memory"),
+            SettingTarget::Worked(one_page, "0 where all swap is compressed memory"),
             "one page is read at a time: reading ahead gains nothing in memory",
         )
         .when("before 4.15: from then on nothing is read ahead from compressed memory", |observed, _| {
@@ -47,7 +47,7 @@ pub(super) const RULE: Rule = Rule {
         }),
         Step::set(
             "swap",
-            To::Worked(zram, "zram of a quarter of memory where there is room for it"),
+            SettingTarget::Worked(zram, "zram of a quarter of memory where there is room for it"),
             "swap goes to compressed memory, which is much faster than a disk",
         ),
         Step::advice("protect the job that matters with memory.low of its control group")
@@ -206,7 +206,7 @@ fn judge(case: &Case<'_>) -> Verdict {
     let open = if is_bare { counters.missing.clone() } else { Vec::new() };
     let mechanisms = if is_bare { Vec::new() } else { vec![counters, stacks] };
     case.decide(symptom, mechanisms).found(|draft| {
-        case.name(draft, By::MajorFaults);
+        case.name(draft, RankedBy::MajorFaults);
         draft.missing.extend(open);
         if observed.is_import {
             let faults = observed.rate(&signal::MAJOR_FAULTS).mean(&hits, windows);

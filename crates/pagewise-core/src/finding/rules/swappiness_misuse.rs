@@ -1,6 +1,6 @@
 //! `vm.swappiness` that does what nobody wanted.
 
-use super::super::rule::{Step, To};
+use super::super::rule::{SettingTarget, Step};
 use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule {
@@ -43,7 +43,7 @@ pub(super) const RULE: Rule = Rule {
     rivals: &["swap-thrash"],
     changes: &[Step::set(
         "vm.swappiness",
-        To::Worked(
+        SettingTarget::Worked(
             usual,
             "from 0 to 10, or to 100 where all swap is compressed memory; from above 100 to 60; to 10 where files push programs out",
         ),

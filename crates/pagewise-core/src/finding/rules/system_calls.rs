@@ -37,7 +37,7 @@ pub(super) const WORK: (&str, &str) = (
 );
 
 /// What shows it, and whose calls they are. `None`: it is not so, or stacks do not say.
-pub(super) fn plain(case: &Case<'_>, hits: &Hits) -> Option<(Evidence, Vec<Who>)> {
+pub(super) fn plain(case: &Case<'_>, hits: &Hits) -> Option<(Evidence, Vec<Participant>)> {
     let profile = case.observed.profile.as_ref()?;
     let counts = profile.counts(Family::SystemCall, &NOT, hits, case.windows());
     let share = (counts.kernel >= ENOUGH_SAMPLES).then(|| counts.family as f64 / counts.kernel as f64);
@@ -46,7 +46,7 @@ pub(super) fn plain(case: &Case<'_>, hits: &Hits) -> Option<(Evidence, Vec<Who>)
 }
 
 /// `PID 4711 (rsync) is busy with system calls`, where one process makes most of them.
-pub(super) fn sentence(who: &[Who]) -> String {
+pub(super) fn sentence(who: &[Participant]) -> String {
     let most = who.first().filter(|who| who.share.is_some_and(|share| share >= 0.5));
     match most.map(|who| (who.pid, who.name.as_str())) {
         Some((Some(pid), name)) => format!("PID {pid} ({name}) is busy with system calls"),

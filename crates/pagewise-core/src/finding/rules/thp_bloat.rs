@@ -1,7 +1,7 @@
 //! Memory that huge pages hold and nobody uses.
 
 use super::super::huge_faults::{follows_global, huge};
-use super::super::rule::{Step, To};
+use super::super::rule::{SettingTarget, Step};
 use super::job_thp;
 use super::prelude::*;
 
@@ -27,12 +27,12 @@ pub(super) const RULE: Rule = Rule {
     changes: &[
         Step::set(
             "khugepaged.max_ptes_none",
-            To::First(&["0"]),
+            SettingTarget::First(&["0"]),
             "khugepaged joins only memory that is in use throughout",
         ),
         Step::set(
             "thp.shrink_underused",
-            To::First(&["1"]),
+            SettingTarget::First(&["1"]),
             "huge pages that are mostly zero are split under pressure (6.12)",
         )
         .when("where khugepaged.max_ptes_none is below 511: at 511 no page is too empty to be kept", |observed, _| {
@@ -42,7 +42,7 @@ pub(super) const RULE: Rule = Rule {
         job_thp::NEVER_BEFORE_4_13,
         Step::set(
             "thp.enabled",
-            To::First(&["madvise"]),
+            SettingTarget::First(&["madvise"]),
             "only programs that ask by madvise get huge pages: it helps if the one that grew did not ask",
         )
         .from(&["always"])
@@ -98,7 +98,7 @@ fn judge(case: &Case<'_>) -> Verdict {
     says.evidence = vec![joined, grown, made, splits, partly].into_iter().filter(|line| line.value.is_some()).collect();
     says.missing = missing;
     case.decide(symptom, vec![says]).found(|draft| {
-        case.name(draft, By::Growth);
+        case.name(draft, RankedBy::Growth);
         let bloat = added.filter(|_| by_khugepaged == Answer::Yes).zip(collapsed).map(|(added, made)| added.min(made));
         draft.cost.memory_share = bloat.zip(observed.memory()).map(|(bytes, memory)| bytes / memory);
         draft.summary = format!(

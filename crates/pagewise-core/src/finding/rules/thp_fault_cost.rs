@@ -1,7 +1,7 @@
 //! Zeroing huge pages at first touch.
 
 use super::super::huge_faults::{as_large, is_on};
-use super::super::rule::{Step, To};
+use super::super::rule::{SettingTarget, Step};
 use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule {
@@ -23,18 +23,18 @@ pub(super) const RULE: Rule = Rule {
         Step::advice("touch the memory before the work begins (a JVM: AlwaysPreTouch), or let the allocator keep it"),
         Step::set(
             "mthp[64k].enabled",
-            To::Worked(as_large, "what the 2 MiB size has"),
+            SettingTarget::Worked(as_large, "what the 2 MiB size has"),
             "64 KiB instead of 2 MiB are zeroed at a time: the kernel tries the largest size that is on, so one goes on and \
              the other off",
         )
-        .with(&[("mthp[2048k].enabled", To::First(&["never"]))])
+        .with(&[("mthp[2048k].enabled", SettingTarget::First(&["never"]))])
         .after_restart()
         .when("where the 2 MiB size is on and 64 KiB are not", |observed, _| {
             is_on(observed, "mthp[2048k].enabled") && !is_on(observed, "mthp[64k].enabled")
         }),
         Step::set(
             "mthp[2048k].enabled",
-            To::First(&["never"]),
+            SettingTarget::First(&["never"]),
             "64 KiB, which are on already, instead of 2 MiB are zeroed at a time",
         )
         .after_restart()

@@ -1,13 +1,13 @@
 //! CPU time of one of the kernel's own threads: by its account where it is recorded, else by stacks.
 
-use super::super::case::{Lasting, Says};
+use super::super::case::{Lasting, TierAnswer};
 use super::super::observed::label;
 use super::prelude::*;
 
 /// What a thread takes.
 pub(super) struct Burn {
     symptom: Lasting,
-    mechanisms: Vec<Says>,
+    mechanisms: Vec<TierAnswer>,
     /// The busiest such thread, as a part of one core.
     pub(super) cores: Option<f64>,
 }

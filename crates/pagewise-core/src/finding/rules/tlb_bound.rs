@@ -1,7 +1,7 @@
 //! The opposite error: huge pages are off and translations cost much. Only the processor can tell.
 
 use super::super::huge_faults::huge;
-use super::super::rule::{Step, To};
+use super::super::rule::{SettingTarget, Step};
 use super::prelude::*;
 
 const LOADS: &str = "cycles with a page walk for a load";
@@ -30,11 +30,15 @@ pub(super) const RULE: Rule = Rule {
     tiers: &[Tier::Hardware],
     rivals: &[],
     changes: &[
-        Step::set("thp.enabled", To::First(&["madvise"]), "programs that ask get huge pages")
+        Step::set("thp.enabled", SettingTarget::First(&["madvise"]), "programs that ask get huge pages")
             .from(&["never"])
             .after_restart(),
-        Step::set("jvm.UseTransparentHugePages", To::First(&["true"]), "a JVM asks for huge pages for its heap")
-            .when("where memory that asks for them gets them", |observed, _| huge(observed).asked),
+        Step::set(
+            "jvm.UseTransparentHugePages",
+            SettingTarget::First(&["true"]),
+            "a JVM asks for huge pages for its heap",
+        )
+        .when("where memory that asks for them gets them", |observed, _| huge(observed).asked),
         Step::huge_pages(
             "the memory of the process that walks most is put on huge pages as it runs (kernel 6.1 or newer)",
         ),
@@ -80,7 +84,7 @@ fn by_cycles(case: &Case<'_>) -> Verdict {
     let symptom = case.lasting_hits(loads.hits.or(&stores.hits));
     let hits = symptom.hits.clone();
     // What the processor counted is the thing itself and no sign of it.
-    let counted = Says {
+    let counted = TierAnswer {
         tier: Tier::Hardware,
         answer: Answer::Yes,
         evidence: [&loads, &stores].map(|clause| clause.evidence(&hits, windows)).into_iter().collect(),
@@ -112,7 +116,7 @@ fn by_misses(case: &Case<'_>) -> Verdict {
     let surely = case.lasting(&[&least]);
     if surely.answer == Answer::Yes {
         let hits = surely.hits.clone();
-        let counted = Says {
+        let counted = TierAnswer {
             tier: Tier::Hardware,
             answer: Answer::Yes,
             evidence: vec![least.evidence(&hits, case.windows())],

@@ -1,6 +1,6 @@
 //! CPUs that interrupt each other so that translations are forgotten.
 
-use super::super::rule::{Step, To};
+use super::super::rule::{SettingTarget, Step};
 use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule {
@@ -22,7 +22,7 @@ pub(super) const RULE: Rule = Rule {
     changes: &[
         Step::set(
             "kernel.numa_balancing",
-            To::First(&["0"]),
+            SettingTarget::First(&["0"]),
             "NUMA balancing takes translations away to see who uses a page, and moves pages; memory then stays where it is",
         )
         .from(&["1"])
@@ -145,7 +145,7 @@ fn judge(case: &Case<'_>) -> Verdict {
         if let Some(got) = got.filter(|got| *got > 0.0) {
             told.push(format!("CPUs were interrupted for it {} times a second.", words::number(got)));
         }
-        case.name(draft, By::SystemTime);
+        case.name(draft, RankedBy::SystemTime);
         draft.summary = told.join(" ");
     })
 }

@@ -35,7 +35,7 @@ fn judge(case: &Case<'_>) -> Verdict {
     let symptom = case.standing(&[&fixed]);
     let hits = symptom.hits.clone();
     case.decide(symptom, Vec::new()).found(|draft| {
-        case.name(draft, By::Resident);
+        case.name(draft, RankedBy::Resident);
         let share = fixed.value(&hits, windows);
         let locked = observed.share_of_memory(&observed.level(&signal::MLOCKED)).mean(&hits, windows);
         draft.evidence.push(said("meminfo Mlocked", "locked by programs", locked, Fraction));

@@ -116,7 +116,7 @@ fn judge(case: &Case<'_>) -> Verdict {
         return Verdict::explained_by(id);
     }
     case.decide(symptom, Vec::new()).found(|draft| {
-        case.name(draft, By::MajorFaults);
+        case.name(draft, RankedBy::MajorFaults);
         draft.confidence = Some(Confidence::Low);
         draft.cost.stalled_share = some.value(&hits, windows);
         let part = |clause: &Clause| clause.value(&hits, windows).map(words::percent);

@@ -167,7 +167,7 @@ fn judge(case: &Case<'_>) -> Verdict {
             let text = "look at what the program does (strace -c, its own profile): there is nothing to set for memory";
             draft.changes.push(super::super::propose::advice(text, false));
         }
-        case.name(draft, By::SystemTime);
+        case.name(draft, RankedBy::SystemTime);
         let windows = case.windows();
         let hits = draft.hits.clone();
         let of_all = observed.system_share_of_all().mean(&hits, windows);

@@ -1,6 +1,6 @@
 //! Reclaim that runs for fragmentation while memory is free.
 
-use super::super::rule::{Step, To};
+use super::super::rule::{SettingTarget, Step};
 use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule {
@@ -18,7 +18,7 @@ pub(super) const RULE: Rule = Rule {
     needs: &[&signal::ZONE_BOOST, &signal::ZONE_FREE, &signal::ZONE_HIGH, &signal::STEAL_KSWAPD],
     tiers: &[Tier::Counters],
     rivals: &["kswapd-saturation", "direct-reclaim-stalls"],
-    changes: &[Step::set("vm.watermark_boost_factor", To::First(&["0"]), "watermarks stay where they are")],
+    changes: &[Step::set("vm.watermark_boost_factor", SettingTarget::First(&["0"]), "watermarks stay where they are")],
     counterindications: &["Without the boost huge pages may become rarer over time."],
     docs: &[
         "Documentation/admin-guide/sysctl/vm.rst, watermark_boost_factor",

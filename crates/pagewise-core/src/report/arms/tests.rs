@@ -3,7 +3,7 @@
 use super::*;
 use crate::experiment::plan::source;
 use crate::experiment::point::{Outcome, PlannedPoint};
-use crate::experiment::stacks::Seen;
+use crate::experiment::stacks::RunStacks;
 use crate::recording::stack::KERNEL;
 use crate::recording::{Frame, Profile, StackSample};
 use std::collections::BTreeMap;
@@ -56,8 +56,8 @@ fn own(flames: &Flames, cell: usize) -> BTreeMap<&str, u64> {
     counts.collect()
 }
 
-fn seen_for(seconds: f64, profile: &Profile) -> Seen<'_> {
-    Seen { profile, stretch: None, seconds, recorder: None }
+fn seen_for(seconds: f64, profile: &Profile) -> RunStacks<'_> {
+    RunStacks { profile, stretch: None, seconds, recorder: None }
 }
 
 #[test]

@@ -314,7 +314,7 @@ pub(super) fn place(by: &IndexMap<String, String>, order: &[String]) -> String {
 }
 
 /// A warning and where it holds.
-pub(super) struct Told {
+pub(super) struct LocatedWarning {
     pub(super) id: String,
     pub(super) text: String,
     /// How many comparisons have it, when there are several: `6 of 12 comparisons, first swap on`.
@@ -322,9 +322,12 @@ pub(super) struct Told {
 }
 
 /// Every kind of warning once, with the text of its first comparison.
-pub(super) fn warnings(all: &Comparisons) -> Vec<Told> {
-    let mut told: Vec<Told> =
-        all.warnings.iter().map(|w| Told { id: w.id.clone(), text: printable(&w.text), where_: None }).collect();
+pub(super) fn warnings(all: &Comparisons) -> Vec<LocatedWarning> {
+    let mut told: Vec<LocatedWarning> = all
+        .warnings
+        .iter()
+        .map(|w| LocatedWarning { id: w.id.clone(), text: printable(&w.text), where_: None })
+        .collect();
     let mut ids: Vec<&str> = Vec::new();
     for warning in all.comparisons.iter().flat_map(|comparison| &comparison.warnings) {
         if !ids.contains(&warning.id.as_str()) {
@@ -341,7 +344,7 @@ pub(super) fn warnings(all: &Comparisons) -> Vec<Told> {
         let deciding: Vec<&Comparison> = concerned.iter().copied().filter(|cell| decided(cell)).collect();
         let where_ =
             (all.comparisons.len() > 1).then(|| where_it_holds(all, first, concerned.len()) + &decides(all, &deciding));
-        told.push(Told { id: id.to_owned(), text: printable(&warning.text), where_ });
+        told.push(LocatedWarning { id: id.to_owned(), text: printable(&warning.text), where_ });
     }
     told
 }

@@ -99,7 +99,7 @@ impl IntervalPlot {
 }
 
 /// The letters a drawing is made of.
-struct Letters {
+struct Glyphs {
     rule: char,
     tick: char,
     none: char,
@@ -110,13 +110,13 @@ struct Letters {
     estimate: char,
 }
 
-const UNICODE: Letters =
-    Letters {
+const UNICODE: Glyphs =
+    Glyphs {
         rule: '─', tick: '┴', none: '│', margin: '░', end_low: '├', end_high: '┤', line: '─', estimate: '●'
     };
 
-const ASCII: Letters =
-    Letters { rule: '-', tick: '+', none: '|', margin: ':', end_low: '[', end_high: ']', line: '=', estimate: 'O' };
+const ASCII: Glyphs =
+    Glyphs { rule: '-', tick: '+', none: '|', margin: ':', end_low: '[', end_high: ']', line: '=', estimate: 'O' };
 
 /// The intervals drawn in letters, `columns` wide; empty without an estimate.
 pub(in crate::report) fn interval_drawing(two: &TwoArms<'_>, columns: usize, unicode: bool) -> String {

@@ -23,7 +23,7 @@ const VENDORED_STYLE: &str = include_str!("../vendor/uplot.css");
 
 /// A finding in words, as a page shows it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Said {
+pub struct FindingInWords {
     /// Its stable id.
     pub id: String,
     /// What it is, in one sentence.
@@ -72,12 +72,12 @@ impl Item {
     }
 }
 
-impl Said {
+impl FindingInWords {
     /// Something to say that is no finding.
     #[must_use]
-    pub fn note(id: &str, title: &str, text: String) -> Said {
+    pub fn note(id: &str, title: &str, text: String) -> FindingInWords {
         let (id, title) = (id.to_owned(), title.to_owned());
-        Said { id, title, tone: "note".to_owned(), of: 0, text: vec![text], rows: Vec::new() }
+        FindingInWords { id, title, tone: "note".to_owned(), of: 0, text: vec![text], rows: Vec::new() }
     }
 }
 
@@ -85,7 +85,7 @@ impl Said {
 #[derive(Serialize)]
 struct Found<'a> {
     name: &'a str,
-    said: Vec<&'a Said>,
+    said: Vec<&'a FindingInWords>,
 }
 
 #[derive(Serialize)]
@@ -167,7 +167,7 @@ fn differences<'a>(a: &'a Sections, b: &'a Sections) -> Vec<SettingDifference<'a
 ///
 /// # Errors
 /// When a template is broken, which the tests rule out.
-pub fn html(view: &View, against: Option<&View>, findings: &[Said]) -> Result<String, TemplateError> {
+pub fn html(view: &View, against: Option<&View>, findings: &[FindingInWords]) -> Result<String, TemplateError> {
     let mut environment = environment()?;
     for (name, source) in TEMPLATES {
         environment.add_template(name, source)?;

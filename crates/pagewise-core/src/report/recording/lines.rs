@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 
 /// Where a line comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reads {
+pub enum LineSource {
     /// From what the kernel counts.
     Counted(&'static Quantity),
     /// Time that tasks were held up, per second, from stalls that were traced.
@@ -27,7 +27,7 @@ pub struct Line {
     /// What it counts in.
     pub unit: LineUnit,
     /// Where it comes from.
-    pub reads: Reads,
+    pub reads: LineSource,
     /// Whether it is drawn before anybody asks for it.
     pub shown: bool,
     /// Its column in `watch`, where it has one.
@@ -39,8 +39,8 @@ impl Line {
     #[must_use]
     pub fn source(&self) -> Option<&'static str> {
         match self.reads {
-            Reads::Counted(quantity) => Some(quantity.source),
-            Reads::Stalled(_) => None,
+            LineSource::Counted(quantity) => Some(quantity.source),
+            LineSource::Stalled(_) => None,
         }
     }
 }
@@ -139,7 +139,7 @@ fn lines_of(panel: counter::Panel) -> Vec<Line> {
         id,
         label,
         unit: LineUnit::SecondsPerSecond,
-        reads: Reads::Stalled(*kind),
+        reads: LineSource::Stalled(*kind),
         shown: *shown,
         heading: None,
     });
@@ -149,7 +149,7 @@ fn lines_of(panel: counter::Panel) -> Vec<Line> {
             id: shown.id,
             label: shown.label,
             unit: shown.unit,
-            reads: Reads::Counted(quantity),
+            reads: LineSource::Counted(quantity),
             shown: shown.at_first,
             heading: shown.heading,
         })

@@ -1,7 +1,7 @@
 //! The value of each line at each tick, from the recorded numbers: the same for a recording that is read and for a host
 //! that is watched.
 
-use super::lines::{Line, LineUnit, Reads};
+use super::lines::{Line, LineSource, LineUnit};
 use crate::counter::{Part, Printed, Quantity};
 use crate::recording::block::{Block, Tick};
 use crate::recording::series::growth;
@@ -197,9 +197,9 @@ pub fn each_tick(block: &Block, meter: &mut Meter, mut to: impl FnMut(&Tick, &mu
 fn formula(line: &Line, inputs: &mut Inputs<'_>) -> Formula {
     let in_bytes = matches!(line.unit, LineUnit::Bytes | LineUnit::BytesPerSecond);
     let quantity = match line.reads {
-        Reads::Counted(quantity) => quantity,
+        LineSource::Counted(quantity) => quantity,
         // Stalls stand beside the ticks.
-        Reads::Stalled(_) => return Formula::Absent,
+        LineSource::Stalled(_) => return Formula::Absent,
     };
     let own = if quantity.unit == RawUnit::Ticks {
         of_cpu_time(quantity, inputs)

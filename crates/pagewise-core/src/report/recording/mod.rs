@@ -23,7 +23,7 @@ pub use said::said;
 use crate::recording::{Block, Recorded};
 use decimate::{Decimator, Timeline};
 use flame::Flame;
-use lines::{Line, Reads};
+use lines::{Line, LineSource};
 use meter::{Meter, each_tick};
 use sections::Sections;
 use stalled::Stalled;
@@ -72,7 +72,7 @@ where
     let mut decimator =
         Decimator::new(meter.lines().len(), breaks.filter_map(|gap| Some((gap.from, gap.to?))).collect());
     let mut stalled = Stalled::new(stalls.as_deref(), recording.gaps());
-    let mut seen = Seen::default();
+    let mut seen = Extent::default();
     for block in recording.blocks() {
         match block {
             Ok(block) => read(&block, &mut meter, &mut stalled, &mut decimator, &mut seen),
@@ -109,15 +109,16 @@ where
 }
 
 #[derive(Default)]
-struct Seen {
+struct Extent {
     first: Option<u64>,
     last: Option<u64>,
     wall_offset: Option<i64>,
     ticks: u64,
 }
 
-fn read(block: &Block, meter: &mut Meter, stalled: &mut Stalled, into: &mut Decimator, seen: &mut Seen) {
-    let place = |line: &&'static Line| if let Reads::Stalled(kind) = line.reads { Stalled::place(kind) } else { None };
+fn read(block: &Block, meter: &mut Meter, stalled: &mut Stalled, into: &mut Decimator, seen: &mut Extent) {
+    let place =
+        |line: &&'static Line| if let LineSource::Stalled(kind) = line.reads { Stalled::place(kind) } else { None };
     let places: Vec<Option<usize>> = meter.lines().iter().map(place).collect();
     each_tick(block, meter, |tick, values| {
         // A recording that was tampered with may run backwards.

@@ -62,12 +62,12 @@ pub(super) fn process_lines(walks: &[Walk], time: impl Fn(u64) -> String) -> Vec
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recording::{Grown, ProcessRow, Used};
+    use crate::recording::{ProcessRow, ProcessUsage, UsageGrowth};
 
     fn walk(number: u64, rows: &[(u32, u64, u64)]) -> Walk {
         let row = |(pid, resident, seconds): &(u32, u64, u64)| {
-            let used = Used { user: seconds * number * 1_000_000_000, ..Used::default() };
-            let each = Used { user: seconds * 1_000_000_000, ..Used::default() };
+            let used = ProcessUsage { user: seconds * number * 1_000_000_000, ..ProcessUsage::default() };
+            let each = ProcessUsage { user: seconds * 1_000_000_000, ..ProcessUsage::default() };
             ProcessRow {
                 pid: *pid,
                 started: 0,
@@ -76,7 +76,7 @@ mod tests {
                 threads: 1,
                 resident: *resident,
                 used,
-                grown: (number > 0).then_some(Grown { used: each, resident: 0 }),
+                grown: (number > 0).then_some(UsageGrowth { used: each, resident: 0 }),
             }
         };
         Walk { from: number * 30, to: number * 30 + 1, processes: 50, rows: rows.iter().map(row).collect() }

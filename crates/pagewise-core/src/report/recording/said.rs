@@ -1,6 +1,6 @@
 //! Findings on the page of a recording: the words of the terminal's, each kind of them set apart.
 
-use super::html::{Item, Row, Said};
+use super::html::{FindingInWords, Item, Row};
 use crate::finding::document::{Diagnosis, Finding, Severity};
 use crate::finding::proposal::Proposal;
 use crate::finding::words::sentence;
@@ -12,27 +12,27 @@ const MOST_EVIDENCE: usize = 5;
 
 /// What the page says: each finding, or that there is none, and what is to be kept in mind.
 #[must_use]
-pub fn said(diagnosis: &Diagnosis) -> Vec<Said> {
-    let mut said: Vec<Said> = diagnosis.findings.iter().map(finding).collect();
+pub fn said(diagnosis: &Diagnosis) -> Vec<FindingInWords> {
+    let mut said: Vec<FindingInWords> = diagnosis.findings.iter().map(finding).collect();
     if said.is_empty() {
         said.push(nothing(diagnosis));
     }
     let notes = diagnosis.notes.iter();
-    said.extend(notes.map(|note| Said::note("note", "Note", note.clone())));
+    said.extend(notes.map(|note| FindingInWords::note("note", "Note", note.clone())));
     said
 }
 
-fn nothing(diagnosis: &Diagnosis) -> Said {
+fn nothing(diagnosis: &Diagnosis) -> FindingInWords {
     let open: Vec<&str> = diagnosis.not_decided.iter().map(|rule| rule.id.as_str()).collect();
     let text = format!("{} things are not there.", diagnosis.not_found.len());
-    let mut said = Said::note("nothing-found", "Nothing found", text);
+    let mut said = FindingInWords::note("nothing-found", "Nothing found", text);
     if !open.is_empty() {
         said.text.push(format!("Could not be told from this recording: {}.", open.join(", ")));
     }
     said
 }
 
-fn finding(finding: &Finding) -> Said {
+fn finding(finding: &Finding) -> FindingInWords {
     let sure = format!("Severity {}, confidence {}", finding.severity.word(), finding.confidence.word());
     let sure = when(finding).map_or_else(|| format!("{sure}."), |when| format!("{sure}, {when}."));
     let mut rows = Vec::new();
@@ -53,7 +53,7 @@ fn finding(finding: &Finding) -> Said {
     let evidence = finding.evidence.iter().filter(|line| line.value.is_some()).take(MOST_EVIDENCE);
     add("Evidence", evidence.map(|line| Item::words(evidence_words(line))).collect());
     add("Not the cause", some(ruled_out(&finding.ruled_out), !finding.ruled_out.is_empty()));
-    Said {
+    FindingInWords {
         id: finding.id.clone(),
         title: finding.title.clone(),
         tone: tone(finding.severity).to_owned(),

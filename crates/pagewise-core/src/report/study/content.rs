@@ -82,7 +82,7 @@ pub(super) struct Contrast {
     pub(super) heading: String,
     /// `worse in 1 of 2, equivalent in 1 of 2`.
     pub(super) verdicts: String,
-    pub(super) said: Vec<Said>,
+    pub(super) said: Vec<ComparisonInWords>,
     pub(super) table: Table,
     /// How many columns are names of levels.
     #[serde(skip)]
@@ -94,7 +94,7 @@ pub(super) struct Contrast {
 
 /// A comparison in words.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Said {
+pub(super) struct ComparisonInWords {
     /// Under which levels; empty for all.
     pub(super) place: String,
     pub(super) word: String,
@@ -271,10 +271,10 @@ fn contrasts(frame: &Frame<'_>, wanted: impl Fn(&Comparison) -> bool) -> Vec<Con
     frame.groups(wanted).iter().map(contrast).collect()
 }
 
-fn said(frame: &Frame<'_>, placed: &Placed<'_>) -> Said {
+fn said(frame: &Frame<'_>, placed: &Placed<'_>) -> ComparisonInWords {
     let one = placed.comparison;
     let sentence = printable(&one.sentence);
-    Said {
+    ComparisonInWords {
         place: place(one),
         word: capitalised(one.conclusion.word()),
         tone: one.conclusion.word().to_owned(),

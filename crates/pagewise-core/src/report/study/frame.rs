@@ -1,7 +1,7 @@
 //! A study beside the plan it came from: which contrast a comparison belongs to, and which cells it holds for.
 
 use super::Report;
-use crate::experiment::analysis::{Asked, Comparison, JudgedMetric, asked};
+use crate::experiment::analysis::{Comparison, ContrastInCell, JudgedMetric, asked};
 use crate::experiment::plan::Contrast;
 use crate::experiment::plan::cells::{Cell, cells};
 use crate::report::printable::printable;
@@ -13,7 +13,7 @@ const MEMORY_STATE: &str = "memory_state";
 pub(super) struct Frame<'r> {
     pub(super) report: &'r Report,
     cells: Vec<Cell>,
-    asked: Vec<Asked>,
+    asked: Vec<ContrastInCell>,
 }
 
 /// A comparison with what was asked.
@@ -21,7 +21,7 @@ pub(super) struct Frame<'r> {
 pub(super) struct Placed<'r> {
     pub(super) comparison: &'r Comparison,
     /// `None` when the plan no longer asks for it.
-    pub(super) asked: Option<&'r Asked>,
+    pub(super) asked: Option<&'r ContrastInCell>,
 }
 
 /// The comparisons of one contrast on one metric.
@@ -40,9 +40,11 @@ impl<'r> Frame<'r> {
 
     /// Every comparison in the order of the plan.
     pub(super) fn placed(&self) -> Vec<Placed<'_>> {
-        let metric = |asked: &Asked| self.report.plan.metrics.get(asked.metric).map(|metric| metric.name.as_str());
+        let metric =
+            |asked: &ContrastInCell| self.report.plan.metrics.get(asked.metric).map(|metric| metric.name.as_str());
         let placed = |(place, comparison): (usize, &'r Comparison)| {
-            let fits = |asked: &&Asked| asked.name == comparison.name && metric(asked) == Some(&comparison.metric);
+            let fits =
+                |asked: &&ContrastInCell| asked.name == comparison.name && metric(asked) == Some(&comparison.metric);
             let asked = self.asked.get(place).filter(fits);
             Placed { comparison, asked }
         };

@@ -4,7 +4,7 @@
 
 use super::reader::{Recording, unsigned};
 use super::{Batch, RecordingError};
-use pagewise_core::recording::{Grown, ProcessRow, Used, Walk};
+use pagewise_core::recording::{ProcessRow, ProcessUsage, UsageGrowth, Walk};
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, Row, params};
 use std::collections::HashMap;
@@ -52,7 +52,7 @@ pub(super) fn insert(database: &Connection, walks: &[Walk]) -> rusqlite::Result<
         let id = database.last_insert_rowid();
         for row in &walk.rows {
             let more = row.grown.map(|grown| (grown.resident, grown.used));
-            let used_more = |of: fn(&Used) -> u64| more.map(|(_, used)| bounded(of(&used)));
+            let used_more = |of: fn(&ProcessUsage) -> u64| more.map(|(_, used)| bounded(of(&used)));
             seen.execute(params![
                 id,
                 row.pid,
@@ -134,7 +134,7 @@ fn process(row: &Row<'_>) -> rusqlite::Result<(i64, ProcessRow)> {
         other => return Err(rusqlite::Error::InvalidColumnType(3, "comm".to_owned(), other.data_type())),
     };
     let state: String = row.get(4)?;
-    let used = Used {
+    let used = ProcessUsage {
         user: unsigned(row, 7)?,
         system: unsigned(row, 8)?,
         minor_faults: unsigned(row, 9)?,
@@ -147,7 +147,7 @@ fn process(row: &Row<'_>) -> rusqlite::Result<(i64, ProcessRow)> {
     let parts = (row.get::<_, Option<i64>>(11)?, more(12)?, more(13)?, more(14)?, more(15)?);
     let grown = match parts {
         (Some(resident), Some(user), Some(system), Some(minor_faults), Some(major_faults)) => {
-            Some(Grown { used: Used { user, system, minor_faults, major_faults }, resident })
+            Some(UsageGrowth { used: ProcessUsage { user, system, minor_faults, major_faults }, resident })
         }
         _ => None,
     };

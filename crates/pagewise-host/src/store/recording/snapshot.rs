@@ -27,7 +27,7 @@ pub const RECORDER: &str = "recorder";
 
 /// What a recording was when it was copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Was {
+pub enum CopiedState {
     /// Its recorder runs: the copy is complete up to its instant.
     Running,
     /// It had come to its end.
@@ -40,7 +40,7 @@ pub enum Was {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snapshot {
     /// What the recording was.
-    pub was: Was,
+    pub was: CopiedState,
     /// When it was taken, RFC 3339 UTC.
     pub taken: String,
     /// Ticks in it.
@@ -76,9 +76,9 @@ pub fn snapshot(from: &Path, to: &Path) -> Result<Snapshot, RecordingError> {
     drop(recording);
     let mut meta = vec![(SNAPSHOT, taken.as_str())];
     match was {
-        Was::Running => meta.push((COMPLETE, "1")),
-        Was::Ended if !has_reason => meta.push((ENDED, "its recorder was killed")),
-        Was::Ended | Was::Complete => {}
+        CopiedState::Running => meta.push((COMPLETE, "1")),
+        CopiedState::Ended if !has_reason => meta.push((ENDED, "its recorder was killed")),
+        CopiedState::Ended | CopiedState::Complete => {}
     }
     let closed = Writer::resume(&partial.path, sources).and_then(|writer| writer.close(&meta));
     let bytes = closed.map_err(|error| named(error, from, to))?;
@@ -91,17 +91,21 @@ fn wall((since_boot, offset): (u64, i64)) -> Option<String> {
     jiff::Timestamp::from_nanosecond(nanoseconds).ok().map(|instant| format!("{instant:.3}"))
 }
 
-fn was(recording: &Recording, from: &Path) -> Was {
+fn was(recording: &Recording, from: &Path) -> CopiedState {
     if recording.is_complete() {
-        return Was::Complete;
+        return CopiedState::Complete;
     }
     if recording.about(ENDED).is_some() {
-        return Was::Ended;
+        return CopiedState::Ended;
     }
     // One that came to its end between our look at the file and our look at its recorder was running, too.
     let has_ended_since =
         || Recording::open(from).is_ok_and(|later| later.is_complete() || later.about(ENDED).is_some());
-    if is_recorder_there(recording, &Root::live()) || has_ended_since() { Was::Running } else { Was::Ended }
+    if is_recorder_there(recording, &Root::live()) || has_ended_since() {
+        CopiedState::Running
+    } else {
+        CopiedState::Ended
+    }
 }
 
 /// Whether the process that makes the recording runs, as far as that can be seen from here: one in a container that hides

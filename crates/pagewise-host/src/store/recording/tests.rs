@@ -5,8 +5,8 @@ use pagewise_core::kernel_text::purpose::Purpose;
 use pagewise_core::recording::stack::KERNEL;
 use pagewise_core::recording::tick::{Reading, TickEncoder};
 use pagewise_core::recording::{
-    Block, Durations, Frame, GapReason, Grown, Kind, Part, ProcessRow, RawUnit, Recorded, SamplingEvent, Series,
-    StackId, StackSample, StallKind, StallRow, Used, Walk,
+    Block, Durations, Frame, GapReason, Kind, Part, ProcessRow, ProcessUsage, RawUnit, Recorded, SamplingEvent, Series,
+    StackId, StackSample, StallKind, StallRow, UsageGrowth, Walk,
 };
 use proptest::prelude::*;
 use rusqlite::Connection;
@@ -473,8 +473,12 @@ fn a_stall_of_a_kind_of_a_newer_version_is_left_out() {
 
 /// Two processes at a time, of which the first walk cannot tell what became more.
 fn walk(number: u64) -> Walk {
-    let used =
-        |times: u64| Used { user: times * SECOND, system: times * 70, minor_faults: times * 1000, major_faults: times };
+    let used = |times: u64| ProcessUsage {
+        user: times * SECOND,
+        system: times * 70,
+        minor_faults: times * 1000,
+        major_faults: times,
+    };
     let row = |pid: u32, comm: &[u8]| ProcessRow {
         pid,
         started: 3 * SECOND,
@@ -483,7 +487,7 @@ fn walk(number: u64) -> Walk {
         threads: 12,
         resident: (10 - number % 10) << 20,
         used: used(number),
-        grown: (number > 1).then(|| Grown { used: used(1), resident: -(1 << 20) }),
+        grown: (number > 1).then(|| UsageGrowth { used: used(1), resident: -(1 << 20) }),
     };
     let from = number * 30 * SECOND;
     Walk { from, to: from + 7, processes: 312, rows: vec![row(77, b"job"), row(78, b"a\xff\n\x00")] }
@@ -627,7 +631,7 @@ fn a_snapshot_has_all_that_was_written_and_the_recording_goes_on() {
     making.writer.write(Batch { meta, ..Batch::default() }).unwrap();
     let now = folder.path().join("now.pgw");
     let taken = snapshot(&path, &now).unwrap();
-    assert_eq!((taken.was, taken.samples), (Was::Running, 740));
+    assert_eq!((taken.was, taken.samples), (CopiedState::Running, 740));
     let last = |recording: &Recording| recording.last_tick().unwrap().unwrap();
     let wall = |(since_boot, offset): (u64, i64)| i128::from(since_boot) + i128::from(offset);
     let until = wall(last(&Recording::open(&path).unwrap()));
@@ -654,7 +658,7 @@ fn a_snapshot_has_all_that_was_written_and_the_recording_goes_on() {
     assert!(whole.is_complete() && !whole.meta().contains_key(SNAPSHOT));
     drop(whole);
     let again = snapshot(&path, &folder.path().join("again.pgw")).unwrap();
-    assert_eq!((again.was, again.samples), (Was::Complete, 840));
+    assert_eq!((again.was, again.samples), (CopiedState::Complete, 840));
 }
 
 #[test]
@@ -664,7 +668,7 @@ fn a_snapshot_of_a_recording_that_was_killed_is_closed_and_says_how_it_ended() {
     let before = fs::read(&killed).unwrap();
     let now = folder.path().join("now.pgw");
     let taken = snapshot(&killed, &now).unwrap();
-    assert_eq!((taken.was, taken.samples), (Was::Ended, 310));
+    assert_eq!((taken.was, taken.samples), (CopiedState::Ended, 310));
     let copy = Recording::open(&now).unwrap();
     assert!(!copy.is_complete() && copy.meta()["ended"].contains("killed"));
     assert_eq!(values(&copy).unwrap().len(), 310);

@@ -3,7 +3,7 @@
 
 mod unit;
 
-pub use unit::GoesOn;
+pub use unit::ResumeUnit;
 
 use crate::boot_loader::{BootLoader, BootLoaderError};
 use crate::facts::kernel;
@@ -11,7 +11,7 @@ use crate::process::{self, Command, Interrupt, ProcessError};
 use crate::root::Root;
 use crate::source::boot_id;
 use crate::store::bundle::{Bundle, BundleError};
-use pagewise_core::experiment::boots::{Asked, Boots, Next, Over};
+use pagewise_core::experiment::boots::{Boots, BootsEnd, NextBoot, RequestedBoot};
 use pagewise_core::experiment::plan::Plan;
 use pagewise_core::experiment::plan::cells::{boot_settings, cells};
 use pagewise_core::experiment::plan::lab::KERNEL;
@@ -92,7 +92,7 @@ pub enum BootsError {
 pub struct BootedHost {
     root: Root,
     loader: BootLoader,
-    goes_on: GoesOn,
+    goes_on: ResumeUnit,
     /// Cell to the release it needs.
     releases: BTreeMap<String, String>,
     interrupt: Interrupt,
@@ -102,7 +102,7 @@ pub struct BootedHost {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Armed {
     /// The boot.
-    pub asked: Asked,
+    pub asked: RequestedBoot,
     /// The entry of the boot loader.
     pub entry: String,
 }
@@ -115,7 +115,7 @@ impl BootedHost {
     pub fn check(
         root: &Root,
         plan: &Plan,
-        goes_on: GoesOn,
+        goes_on: ResumeUnit,
         interrupt: &Interrupt,
     ) -> Result<(BootedHost, Vec<String>), BootsError> {
         let guests = plan.guests().is_some();
@@ -173,8 +173,8 @@ impl BootedHost {
         let release = needs.settings.get(KERNEL).or_else(|| self.releases.get(cell)).cloned();
         let release = release.unwrap_or_else(|| self.runs());
         let asked = match boots.next(index, &release, &self.boot()) {
-            Next::Ask(asked) => asked,
-            Next::GiveUp(why) => return Err(BootsError::InVain(why)),
+            NextBoot::Ask(asked) => asked,
+            NextBoot::GiveUp(why) => return Err(BootsError::InVain(why)),
         };
         let entry = self.loader.entry(&release)?;
         // In this order: a host that loses its power in between goes on with the trial, or boots what it always did.
@@ -189,7 +189,7 @@ impl BootedHost {
     ///
     /// # Errors
     /// When something cannot be taken away.
-    pub fn close(&self, bundle: &Bundle, over: Over) -> Result<Option<String>, BootsError> {
+    pub fn close(&self, bundle: &Bundle, over: BootsEnd) -> Result<Option<String>, BootsError> {
         let was_there = self.goes_on.remove(&self.root)?;
         let Some(mut boots) = bundle.boots()?.filter(|boots| boots.over.is_none()) else { return Ok(None) };
         if was_there {
@@ -234,12 +234,12 @@ impl BootedHost {
 ///
 /// # Errors
 /// When it cannot be taken away.
-pub fn abandon(root: &Root, bundle: &Bundle, goes_on: &GoesOn, why: &str) -> Result<(), BootsError> {
+pub fn abandon(root: &Root, bundle: &Bundle, goes_on: &ResumeUnit, why: &str) -> Result<(), BootsError> {
     if goes_on.is_there(root) {
         goes_on.remove(root)?;
     }
     if let Some(mut boots) = bundle.boots()?.filter(|boots| boots.over.is_none()) {
-        boots.over = Some(Over::Stopped(why.to_owned()));
+        boots.over = Some(BootsEnd::Stopped(why.to_owned()));
         bundle.keep_boots(&boots)?;
     }
     Ok(())

@@ -15,7 +15,7 @@ const WANTED: &str = "/etc/systemd/system/multi-user.target.wants";
 
 /// What goes on with a trial after a boot.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GoesOn {
+pub struct ResumeUnit {
     /// The bundle, absolute.
     pub bundle: PathBuf,
     /// The command and its words.
@@ -26,7 +26,7 @@ pub struct GoesOn {
     pub variables: Vec<(String, String)>,
 }
 
-impl GoesOn {
+impl ResumeUnit {
     /// Whether such a unit can be written, and stands in nobody's way.
     pub(super) fn check(&self, root: &Root) -> Result<(), BootsError> {
         self.text()?;
@@ -145,8 +145,8 @@ fn file(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> BootsErr
 mod tests {
     use super::*;
 
-    fn goes_on(bundle: &str) -> GoesOn {
-        GoesOn {
+    fn goes_on(bundle: &str) -> ResumeUnit {
+        ResumeUnit {
             bundle: bundle.into(),
             argv: ["/usr/bin/pagewise", "trial", "resume", "--boot", bundle].map(str::to_owned).to_vec(),
             folder: "/srv/50%".into(),

@@ -1,13 +1,13 @@
 //! On the host: boots what a point needs, asks the guest to run it, and takes what it gave.
 
-use super::super::engine::{Booting, PointRunner, Starting, TrialError, Way};
+use super::super::engine::{Booting, PointRunner, PointStage, Starting, TrialError};
 use super::super::invalid::Invalid;
 use super::super::recordings;
 use super::super::said;
 use super::{Answer, Ask, MARK, Points, move_files};
 use crate::lab::accelerator::Accelerator;
-use crate::lab::agent::{Task, What};
-use crate::lab::guest::{RunningGuest, Said};
+use crate::lab::agent::{GuestWork, Task};
+use crate::lab::guest::{RunningGuest, StreamOutput};
 use crate::lab::kernels::Kernel;
 use crate::lab::{Lab, LabError, PreparedGuest, disk};
 use crate::process::Interrupt;
@@ -58,22 +58,22 @@ pub struct LabRunner<'a> {
     /// The host, for a guest that never said what it is.
     pub this_host: HostFacts,
     /// What was booted last.
-    pub up: Option<Up>,
+    pub up: Option<GuestBoot>,
 }
 
 /// A boot, whatever became of it.
-pub struct Up {
+pub struct GuestBoot {
     /// Which kernel, by its name in the plan.
     kernel: String,
     /// Which whole plot it is for.
     plot: Option<u32>,
     /// Whether a point ran in it.
     is_used: bool,
-    guest: Result<Ready, String>,
+    guest: Result<ReadyGuest, String>,
 }
 
 /// A guest that can be asked for points.
-struct Ready {
+struct ReadyGuest {
     running: RunningGuest,
     lines: Lines,
     boot_id: String,
@@ -86,14 +86,14 @@ impl LabRunner<'_> {
     }
 
     /// Starts a guest and waits until it says that it is ready.
-    fn start(&mut self, name: &str) -> Result<Ready, LabError> {
+    fn start(&mut self, name: &str) -> Result<ReadyGuest, LabError> {
         let Some(planned) = self.kernels.get(name) else {
             return Err(LabError::Step(format!("the kernel {name} is none of the plan's")));
         };
         disk::overlay(&self.image, &self.overlay, self.interrupt)?;
         let what = serde_json::to_value(&self.points).map_err(|error| LabError::Step(error.to_string()))?;
         let modules = planned.kernel.modules.clone();
-        let task = Task::here(modules, Some(self.folders.clone()), What::Other(what));
+        let task = Task::here(modules, Some(self.folders.clone()), GuestWork::Other(what));
         let (release, config) = (planned.kernel.release.clone(), planned.kernel.config_hash());
         let mut running = self.lab.start(&planned.prepared, &task)?;
         running.keep_complaints();
@@ -112,7 +112,7 @@ impl LabRunner<'_> {
                         kernel_config: config,
                         ..*host
                     };
-                    return Ok(Ready { running, lines, boot_id, host });
+                    return Ok(ReadyGuest { running, lines, boot_id, host });
                 }
                 Answer::Failed(why) => return Err(LabError::Step(format!("in the guest: {why}"))),
                 Answer::Waits(_) | Answer::Starts | Answer::Record(_) => {}
@@ -128,8 +128,10 @@ impl LabRunner<'_> {
                 return Ok(answer);
             }
             match running.next(AT_MOST, self.interrupt)? {
-                Some(Said::Out(bytes)) => lines.take(&bytes),
-                Some(Said::Err(bytes)) => tracing::debug!("guest: {}", String::from_utf8_lossy(&bytes).trim_end()),
+                Some(StreamOutput::Out(bytes)) => lines.take(&bytes),
+                Some(StreamOutput::Err(bytes)) => {
+                    tracing::debug!("guest: {}", String::from_utf8_lossy(&bytes).trim_end())
+                }
                 None => {
                     if let Some(ended) = running.task_ended()? {
                         let (status, said) = (ended.status, running.complaint());
@@ -150,7 +152,7 @@ impl LabRunner<'_> {
     /// Runs a point in the guest that is up.
     fn ask(
         &mut self,
-        ready: &mut Ready,
+        ready: &mut ReadyGuest,
         (planned, attempt): (&PlannedPoint, u32),
         starting: Starting<'_>,
     ) -> Result<Result<Record, String>, TrialError> {
@@ -162,8 +164,8 @@ impl LabRunner<'_> {
         }
         loop {
             match self.hear(&mut ready.running, &mut ready.lines, until) {
-                Ok(Answer::Waits(reason)) => starting(Way::Waits(&reason))?,
-                Ok(Answer::Starts) => starting(Way::Starts)?,
+                Ok(Answer::Waits(reason)) => starting(PointStage::Waits(&reason))?,
+                Ok(Answer::Starts) => starting(PointStage::Starts)?,
                 Ok(Answer::Record(record)) => return Ok(Ok(*record)),
                 Ok(Answer::Failed(why)) => return Err(TrialError::InGuest(why)),
                 Ok(Answer::Ready { .. }) => {}
@@ -212,7 +214,7 @@ fn unless_interrupted<T>(error: LabError) -> Result<Result<T, String>, TrialErro
 impl PointRunner for LabRunner<'_> {
     fn boot_needed(&self, planned: &PlannedPoint) -> Option<Boot> {
         let kernel = self.kernel_of(planned)?;
-        let fits = |up: &Up| {
+        let fits = |up: &GuestBoot| {
             let is_free = if self.boots_each_point { !up.is_used } else { up.plot == planned.boot && up.guest.is_ok() };
             up.kernel == *kernel && (is_free || (up.guest.is_err() && !up.is_used))
         };
@@ -230,7 +232,7 @@ impl PointRunner for LabRunner<'_> {
             Ok(ready) => Ok(ready),
             Err(error) => Err(unless_interrupted::<()>(error)?.err().unwrap_or_default()),
         };
-        self.up = Some(Up { kernel, plot: planned.boot, is_used: false, guest });
+        self.up = Some(GuestBoot { kernel, plot: planned.boot, is_used: false, guest });
         Ok(Booting::Done)
     }
 

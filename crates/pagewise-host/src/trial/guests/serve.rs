@@ -1,8 +1,8 @@
 //! Inside a guest: the runner that runs points on any host, asked by lines on standard input.
 
-use super::super::engine::{PointRunner, Way};
+use super::super::engine::{PointRunner, PointStage};
 use super::super::recordings::{self, Recordings};
-use super::super::said::{self, Said};
+use super::super::said::{self, LastLines};
 use super::super::session::audience::{self, Audience, Note};
 use super::super::session::{Session, SessionError, Wait, Words};
 use super::{Answer, Ask, MARK, Points, move_files};
@@ -48,7 +48,7 @@ fn prepare_and_serve(points: &Points) -> Result<(), SessionError> {
         wait: Wait::No,
         interrupt: Interrupt::default(),
         words: Words { holder: "trial", live_holder: "trial", data: "--data DIR" },
-        audience: &Nobody,
+        audience: &NoReader,
     };
     // Recordings are written by a database, which a folder that is shared with the host does not carry.
     let kept = points.cache.join("runs/kept");
@@ -57,7 +57,7 @@ fn prepare_and_serve(points: &Points) -> Result<(), SessionError> {
     let held = session.hold(&points.plan)?;
     session.with_runner(held, &points.plan, |runner, _| {
         runner.recordings = Recordings::in_folder(folder, points.plan.recording.clone());
-        runner.said = Some(Said::in_folder(kept.clone()));
+        runner.said = Some(LastLines::in_folder(kept.clone()));
         let gone = |source| SessionError::Scratch { path: PathBuf::from("standard output"), source };
         let (_, boot_id) = runner.instant();
         say(&Answer::Ready { boot_id, host: Box::new(runner.host()) }).map_err(gone)?;
@@ -66,8 +66,8 @@ fn prepare_and_serve(points: &Points) -> Result<(), SessionError> {
             let Ok(Ask::Run { planned, attempt }) = serde_json::from_str(&line) else { continue };
             let ran = runner.run_point(&planned, attempt, &mut |way| {
                 let answer = match way {
-                    Way::Waits(reason) => Answer::Waits(reason.to_owned()),
-                    Way::Starts => Answer::Starts,
+                    PointStage::Waits(reason) => Answer::Waits(reason.to_owned()),
+                    PointStage::Starts => Answer::Starts,
                 };
                 // Without anybody to hear it the guest is about to end.
                 let _ = say(&answer);
@@ -87,27 +87,27 @@ fn prepare_and_serve(points: &Points) -> Result<(), SessionError> {
 }
 
 /// A guest has no reader: what matters of a point is in its record.
-struct Nobody;
+struct NoReader;
 
-impl Audience for Nobody {
+impl Audience for NoReader {
     fn note(&self, note: Note<'_>) {
         tracing::debug!("{note:?}");
     }
 
     fn step(&self) -> Box<dyn Progress + '_> {
-        Box::new(Nobody)
+        Box::new(NoReader)
     }
 
     fn points(&self, _: &Plan, _: &Interrupt) -> Box<dyn audience::Points + '_> {
-        Box::new(Nobody)
+        Box::new(NoReader)
     }
 }
 
-impl Progress for Nobody {
+impl Progress for NoReader {
     fn stage(&self, _: &str, _: Option<f64>) {}
 }
 
-impl audience::Points for Nobody {
+impl audience::Points for NoReader {
     fn tick(&self) {}
     fn starting(&self, _: &PlannedPoint, _: u32, _: usize, _: usize) {}
     fn ended(&self, _: &Point, _: usize, _: usize) {}

@@ -1,7 +1,7 @@
 //! One block: switch, settle, wash out, measure. Over a host that tests can script, so that what is promised of order, waiting and
 //! early ends can be shown without a clock.
 
-use crate::trial::engine::{PointRunner, Starting, TrialError, Way};
+use crate::trial::engine::{PointRunner, PointStage, Starting, TrialError};
 use crate::trial::invalid::Invalid;
 use crate::trial::measure::{Measures, NOTHING_RAN, Totals, signals};
 use pagewise_core::comparison::found::Warning;
@@ -278,7 +278,7 @@ impl<H: LiveHost> PointRunner for Blocks<H> {
             warnings: Vec::new(),
         };
         self.pass(self.live.settle_seconds + self.live.washout_seconds)?;
-        starting(Way::Starts)?;
+        starting(PointStage::Starts)?;
         point.started_at = self.host.instant().0;
         self.host.mark(&mark(Instant::Begin, planned, attempt));
         let differ = self.host.settings_differ(&planned.cell).map(|differ| format!("When it began, {differ}."));

@@ -2,7 +2,7 @@
 
 use super::block::LiveHost;
 use super::job::Job;
-use super::metric::Asked;
+use super::metric::BlockMetric;
 use crate::facts::kernel::host_facts;
 use crate::process::Interrupt;
 use crate::record::Recorder;
@@ -48,7 +48,7 @@ pub struct HereLive<'a> {
     /// Where a command of ours runs.
     pub scope: Option<Scope>,
     /// The user's number.
-    pub metric: Asked,
+    pub metric: BlockMetric,
     /// The recording of the whole proof.
     pub recorder: Option<Recorder>,
     /// Called about ten times a second.

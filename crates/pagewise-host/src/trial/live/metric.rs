@@ -16,7 +16,7 @@ const MOST_GROWN: u64 = 64 << 20;
 
 /// A metric that can be asked.
 #[derive(Debug)]
-pub enum Asked {
+pub enum BlockMetric {
     /// The runner has it already.
     Signal,
     /// A command prints it.
@@ -37,26 +37,26 @@ pub struct LogEnd {
     inside_a_line: bool,
 }
 
-impl Asked {
+impl BlockMetric {
     /// Makes a metric ready, and shows that it gives a number before anything is changed: a command is run once, a log opened. With
     /// `job_to_come` neither may be able to before the job runs; then only what can be known is checked.
     ///
     /// # Errors
     /// Why it gives none, in words.
-    pub fn ready(metric: &LiveMetric, job_to_come: bool, interrupt: &Interrupt) -> Result<Asked, String> {
+    pub fn ready(metric: &LiveMetric, job_to_come: bool, interrupt: &Interrupt) -> Result<BlockMetric, String> {
         match metric {
-            LiveMetric::Signal(_) => Ok(Asked::Signal),
+            LiveMetric::Signal(_) => Ok(BlockMetric::Signal),
             LiveMetric::Command(argv) => {
                 check(argv, job_to_come, interrupt)?;
-                Ok(Asked::Command(argv.clone()))
+                Ok(BlockMetric::Command(argv.clone()))
             }
             LiveMetric::Rate(argv) => {
                 check(argv, job_to_come, interrupt)?;
-                Ok(Asked::Rate(argv.clone(), Err("no block has begun".to_owned())))
+                Ok(BlockMetric::Rate(argv.clone(), Err("no block has begun".to_owned())))
             }
             LiveMetric::Log { pattern, file } => {
                 let end = log_end_yet(Path::new(file), job_to_come)?;
-                Ok(Asked::Log(compiled(pattern)?, PathBuf::from(file), end))
+                Ok(BlockMetric::Log(compiled(pattern)?, PathBuf::from(file), end))
             }
         }
     }
@@ -64,20 +64,20 @@ impl Asked {
     /// A block begins.
     pub fn begin(&mut self, interrupt: &Interrupt) {
         match self {
-            Asked::Signal | Asked::Command(_) => {}
-            Asked::Rate(argv, before) => *before = number(argv, None, interrupt),
+            BlockMetric::Signal | BlockMetric::Command(_) => {}
+            BlockMetric::Rate(argv, before) => *before = number(argv, None, interrupt),
             // A log that is away for a moment, because it is being rotated, begins anew.
-            Asked::Log(_, file, end) => *end = log_end(file).unwrap_or_default(),
+            BlockMetric::Log(_, file, end) => *end = log_end(file).unwrap_or_default(),
         }
     }
 
     /// The block ended after `seconds`. `None` when the metric is a signal.
     pub fn end(&mut self, seconds: f64, interrupt: &Interrupt) -> Option<Result<f64, String>> {
         match self {
-            Asked::Signal => None,
-            Asked::Command(argv) => Some(number(argv, Some(seconds), interrupt)),
-            Asked::Rate(argv, before) => Some(rate(before, number(argv, Some(seconds), interrupt), seconds)),
-            Asked::Log(pattern, file, end) => Some(in_log(pattern, file, *end)),
+            BlockMetric::Signal => None,
+            BlockMetric::Command(argv) => Some(number(argv, Some(seconds), interrupt)),
+            BlockMetric::Rate(argv, before) => Some(rate(before, number(argv, Some(seconds), interrupt), seconds)),
+            BlockMetric::Log(pattern, file, end) => Some(in_log(pattern, file, *end)),
         }
     }
 }
@@ -131,7 +131,7 @@ fn number(argv: &[String], seconds: Option<f64>, interrupt: &Interrupt) -> Resul
 /// the job to come has yet to make it.
 ///
 /// # Errors
-/// Why the log gives none, as [`Asked::ready`] says it.
+/// Why the log gives none, as [`BlockMetric::ready`] says it.
 pub fn told_of_log(metric: &LiveMetric, job_to_come: bool) -> Result<Option<String>, String> {
     const LAST: u64 = 1 << 18;
     const LONGEST: usize = 60;
@@ -219,8 +219,8 @@ mod tests {
     use super::*;
     use std::io::Write;
 
-    fn asked(text: &str) -> Result<Asked, String> {
-        Asked::ready(&LiveMetric::parse(text).unwrap(), false, &Interrupt::default())
+    fn asked(text: &str) -> Result<BlockMetric, String> {
+        BlockMetric::ready(&LiveMetric::parse(text).unwrap(), false, &Interrupt::default())
     }
 
     fn append(file: &Path, text: &str) {
@@ -303,6 +303,6 @@ mod tests {
             assert!(error.contains(wanted), "{text}: {error}");
         }
         let later = LiveMetric::parse("regex:a=([0-9]+):/nonexistent/log").unwrap();
-        assert!(Asked::ready(&later, true, &Interrupt::default()).is_ok(), "the job may make it");
+        assert!(BlockMetric::ready(&later, true, &Interrupt::default()).is_ok(), "the job may make it");
     }
 }

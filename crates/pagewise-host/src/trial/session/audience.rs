@@ -67,9 +67,9 @@ pub enum Note<'a> {
 }
 
 /// Passes on what the engine tells.
-pub(super) struct Told<'a>(pub(super) &'a dyn Points);
+pub(super) struct ForwardedProgress<'a>(pub(super) &'a dyn Points);
 
-impl Observer for Told<'_> {
+impl Observer for ForwardedProgress<'_> {
     fn starting(&mut self, planned: &PlannedPoint, attempt: u32, done: usize, total: usize) {
         self.0.starting(planned, attempt, done, total);
     }

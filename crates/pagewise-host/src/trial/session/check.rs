@@ -16,7 +16,7 @@ use crate::workload::{self, Surroundings, Workload, WorkloadError};
 use pagewise_core::experiment::data::Restore;
 use pagewise_core::experiment::live::Live;
 use pagewise_core::experiment::live::metric::LiveMetric;
-use pagewise_core::experiment::live::switching::{self, Switched};
+use pagewise_core::experiment::live::switching::{self, SwitchedTunable};
 use pagewise_core::experiment::plan::cells::cells;
 use pagewise_core::experiment::plan::lint::{self, Lint};
 use pagewise_core::experiment::plan::{Factor, Plan, numbers};
@@ -269,7 +269,7 @@ impl Session<'_> {
 }
 
 /// Why a tunable is waited for, for the report.
-fn note_of(one: &Switched, live: &Live) -> String {
+fn note_of(one: &SwitchedTunable, live: &Live) -> String {
     let wait = one.wait;
     let (settle, washout) = (live.settle_seconds, live.washout_seconds);
     let mut note = format!("{}: {}", one.tunable, wait.reason);

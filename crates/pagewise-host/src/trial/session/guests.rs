@@ -1,6 +1,6 @@
 //! Trials whose points run in guests: kernels are found, the data disk is made, and the engine boots what each point needs.
 
-use super::audience::Told;
+use super::audience::ForwardedProgress;
 use super::{Held, Ready, Session, SessionError};
 use crate::facts::kernel::host_facts;
 use crate::lab::accelerator::Accelerator;
@@ -97,7 +97,7 @@ impl Session<'_> {
             this_host: host_facts(&self.root, Some(&cache)),
             up: None,
         };
-        let outcome = engine::run(&mut bundle, &mut runner, &mut Told(told.as_ref()));
+        let outcome = engine::run(&mut bundle, &mut runner, &mut ForwardedProgress(told.as_ref()));
         drop(runner);
         told.over();
         drop(told);

@@ -1,6 +1,6 @@
 //! Live proofs: each point is a block of time on a host that goes on working.
 
-use super::audience::{Note, Told};
+use super::audience::{ForwardedProgress, Note};
 use super::{Held, Session, SessionError};
 use crate::record::Recorder;
 use crate::scope::Scope;
@@ -8,7 +8,7 @@ use crate::store::bundle::Bundle;
 use crate::trial::engine::{self, TrialError};
 use crate::trial::live::host::values_before;
 use crate::trial::live::job::Job;
-use crate::trial::live::metric::Asked;
+use crate::trial::live::metric::BlockMetric;
 use crate::trial::live::{Blocks, HereLive};
 use crate::trial::other_settings::OtherSettings;
 use crate::trial::recordings::Recordings;
@@ -32,7 +32,7 @@ impl Session<'_> {
         let Held { journal, lock } = held;
         let has_command = !plan.workload.run.is_empty();
         let metric = LiveMetric::parse(&plan.metric().name)?;
-        let metric = Asked::ready(&metric, has_command, &self.interrupt)
+        let metric = BlockMetric::ready(&metric, has_command, &self.interrupt)
             .map_err(|why| TrialError::NoLiveMetric { metric: plan.metric().name.clone(), why })?;
         let mut job = match live.pid {
             Some(pid) => Job::process(&self.root, pid)?,
@@ -77,7 +77,7 @@ impl Session<'_> {
             since: Instant::now(),
         };
         let mut blocks = Blocks::new(host, live, &plan.metric().name, plan.design.steal_limit);
-        let outcome = engine::run(&mut bundle, &mut blocks, &mut Told(told.as_ref()));
+        let outcome = engine::run(&mut bundle, &mut blocks, &mut ForwardedProgress(told.as_ref()));
         let released = blocks.into_host().release();
         told.over();
         watcher.finish();

@@ -1,6 +1,6 @@
 //! Trials of jobs: each point is a run of the workload on this host.
 
-use super::audience::{Note, Points, Told};
+use super::audience::{ForwardedProgress, Note, Points};
 use super::{Held, Session, SessionError};
 use crate::restore::{Dataset, noted};
 use crate::root::Root;
@@ -11,7 +11,7 @@ use crate::trial::gate::Gate;
 use crate::trial::other_settings::OtherSettings;
 use crate::trial::recordings::Recordings;
 use crate::trial::runner::{HostRunner, OutputMetric};
-use crate::trial::said::Said;
+use crate::trial::said::LastLines;
 use crate::trial::touch;
 use crate::tunable::watcher::Watcher;
 use crate::workload::Workload;
@@ -34,8 +34,8 @@ impl Session<'_> {
         let (bundle, outcome) = self.with_runner(held, plan, |runner, told| {
             let mut bundle = bundle(runner)?;
             runner.recordings = Recordings::of(&bundle)?;
-            runner.said = Some(Said::of(&bundle));
-            let outcome = engine::run(&mut bundle, runner, &mut Told(told));
+            runner.said = Some(LastLines::of(&bundle));
+            let outcome = engine::run(&mut bundle, runner, &mut ForwardedProgress(told));
             Ok((bundle, outcome))
         })?;
         self.end(bundle, outcome)

@@ -61,19 +61,19 @@ static HOLDERS: [&dyn Holder; 2] = [&memory_state::Ager, &guard::Guard];
 
 /// How long a process may hold a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Until {
+pub(super) enum HoldLimit {
     /// Until it is undone.
     Undone,
     /// Until it is undone, or this process ends.
     Ends(Owner),
 }
 
-impl Until {
+impl HoldLimit {
     /// As long as a change with this lease stays.
-    pub(super) fn of(lease: &Lease, owner: Owner) -> Until {
+    pub(super) fn of(lease: &Lease, owner: Owner) -> HoldLimit {
         match lease {
-            Lease::Owner => Until::Ends(owner),
-            Lease::None | Lease::Deadline { .. } => Until::Undone,
+            Lease::Owner => HoldLimit::Ends(owner),
+            Lease::None | Lease::Deadline { .. } => HoldLimit::Undone,
         }
     }
 }
@@ -112,7 +112,7 @@ impl Kind for Held {
         Ok(process::in_force(tunable).unwrap_or_else(unheld))
     }
 
-    fn write(&self, root: &Root, tunable: &Tunable, value: &str, until: Until) -> Result<(), TunableError> {
+    fn write(&self, root: &Root, tunable: &Tunable, value: &str, until: HoldLimit) -> Result<(), TunableError> {
         if !root.is_live() {
             return Err(unsafe_now(
                 tunable,
@@ -188,7 +188,7 @@ mod tests {
         let (root, tunable) = (Root::at(tree.path()), find("memory_state").unwrap());
         assert!(Held.read(&root, &tunable).is_err_and(|error| error.is_missing()));
         for value in ["fresh", "aged(90%)"] {
-            assert!(Held.write(&root, &tunable, value, Until::Undone).is_err());
+            assert!(Held.write(&root, &tunable, value, HoldLimit::Undone).is_err());
         }
     }
 

@@ -4,7 +4,7 @@
 //! Until the one who started it says "keep", it ends when that one does; from then on the journal's undo ends it, and the end of the
 //! owner where the change ends with one. It is the first that the OOM killer takes.
 
-use super::{Holder, Until};
+use super::{HoldLimit, Holder};
 use crate::root::Root;
 use crate::source::{kernel_threads, process};
 use crate::sys;
@@ -139,7 +139,7 @@ fn poll(fds: &mut [PollFd<'_>], timeout: Option<Duration>) -> io::Result<usize> 
 ///
 /// # Errors
 /// In words; nothing is held then.
-pub(super) fn start(tunable: &Tunable, value: &str, until: Until) -> Result<(), String> {
+pub(super) fn start(tunable: &Tunable, value: &str, until: HoldLimit) -> Result<(), String> {
     let mut command = Command::new("/proc/self/exe");
     command.args([VERB, &tunable.name, value]).arg0(PROGRAM).current_dir("/");
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -157,7 +157,7 @@ pub(super) fn start(tunable: &Tunable, value: &str, until: Until) -> Result<(), 
 }
 
 /// `ready` from the holder, `keep` from us, `kept` from the holder; or its reason why not.
-fn agree(mut input: ChildStdin, output: ChildStdout, until: Until) -> Result<(), String> {
+fn agree(mut input: ChildStdin, output: ChildStdout, until: HoldLimit) -> Result<(), String> {
     let mut output = BufReader::new(output);
     let mut hear = || -> Result<String, String> {
         let answered = poll(&mut [PollFd::new(output.get_ref(), PollFlags::IN)], Some(IN_FORCE_WITHIN));
@@ -177,20 +177,20 @@ fn agree(mut input: ChildStdin, output: ChildStdout, until: Until) -> Result<(),
     expect(hear()?, KEPT)
 }
 
-fn keep_word(until: Until) -> String {
+fn keep_word(until: HoldLimit) -> String {
     match until {
-        Until::Undone => format!("{KEEP}\n"),
-        Until::Ends(owner) => format!("{KEEP} {} {}\n", owner.pid, owner.start_time),
+        HoldLimit::Undone => format!("{KEEP}\n"),
+        HoldLimit::Ends(owner) => format!("{KEEP} {} {}\n", owner.pid, owner.start_time),
     }
 }
 
 /// `None`: not a whole word, so whoever started us is gone.
-fn until_of(word: &str) -> Option<Until> {
+fn until_of(word: &str) -> Option<HoldLimit> {
     let words: Vec<&str> = word.strip_suffix('\n')?.split(' ').collect();
     match words[..] {
-        [KEEP] => Some(Until::Undone),
+        [KEEP] => Some(HoldLimit::Undone),
         [KEEP, pid, start_time] => {
-            Some(Until::Ends(Owner { pid: pid.parse().ok()?, start_time: start_time.parse().ok()? }))
+            Some(HoldLimit::Ends(Owner { pid: pid.parse().ok()?, start_time: start_time.parse().ok()? }))
         }
         _ => None,
     }
@@ -220,7 +220,7 @@ impl Holding {
         say(READY);
         let mut word = String::new();
         let _ = io::stdin().lock().read_line(&mut word);
-        if let Until::Ends(owner) = until_of(&word).ok_or_else(gone)? {
+        if let HoldLimit::Ends(owner) = until_of(&word).ok_or_else(gone)? {
             let process = open(owner.pid).map_err(|error| error.to_string())?.ok_or_else(gone)?;
             // Asked once the descriptor is open: another process may have got the number.
             if process::start_time(&Root::live(), owner.pid) != Some(owner.start_time) {
@@ -298,7 +298,7 @@ mod tests {
 
     #[test]
     fn a_process_hears_how_long_it_is_to_hold_and_half_a_word_is_none() {
-        for until in [Until::Undone, Until::Ends(Owner { pid: 7, start_time: 70 })] {
+        for until in [HoldLimit::Undone, HoldLimit::Ends(Owner { pid: 7, start_time: 70 })] {
             let word = keep_word(until);
             assert_eq!(until_of(&word), Some(until));
             for cut in 0..word.len() {

@@ -5,7 +5,7 @@ mod header;
 mod script;
 mod zram;
 
-use super::held::Until;
+use super::held::HoldLimit;
 use super::kind::Kind;
 use super::{Places, TunableError};
 use crate::facts::privilege::Privilege;
@@ -24,7 +24,7 @@ impl Kind for HostSwap {
         read(root)
     }
 
-    fn write(&self, root: &Root, _: &Tunable, value: &str, _: Until) -> Result<(), TunableError> {
+    fn write(&self, root: &Root, _: &Tunable, value: &str, _: HoldLimit) -> Result<(), TunableError> {
         write(root, value)
     }
 

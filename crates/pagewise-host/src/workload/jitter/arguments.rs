@@ -2,7 +2,7 @@
 
 use super::super::{Argument, WorkloadError};
 use super::part::reclaimer::Reclaimer;
-use super::part::stream::{Access, Way};
+use super::part::stream::{Access, ReadMode};
 use pagewise_core::unit::Bytes;
 
 /// Who is disturbed.
@@ -43,7 +43,7 @@ pub struct Arguments {
     /// With [`Victim::Command`]: what a line of its output looks like that ends a step.
     pub step_regex: Option<String>,
     /// How the stream goes through the page cache; `None` for no stream at all.
-    pub stream: Option<Way>,
+    pub stream: Option<ReadMode>,
     /// By which calls it does so.
     pub access: Access,
     /// How many streams share the rate.
@@ -98,7 +98,7 @@ impl Default for Arguments {
             ranks: Ranks::All,
             steps: None,
             step_regex: None,
-            stream: Some(Way::Buffered),
+            stream: Some(ReadMode::Buffered),
             access: Access::Read,
             streams: 1,
             rate: None,
@@ -232,11 +232,11 @@ impl Arguments {
             "stream" => {
                 self.stream = match value {
                     "idle" => None,
-                    "cached" => Some(Way::Cached),
-                    "direct" => Some(Way::Direct),
-                    "same-misses" => Some(Way::SameMisses),
-                    "dontcache" => Some(Way::DontCache),
-                    "buffered" => Some(Way::Buffered),
+                    "cached" => Some(ReadMode::Cached),
+                    "direct" => Some(ReadMode::Direct),
+                    "same-misses" => Some(ReadMode::SameMisses),
+                    "dontcache" => Some(ReadMode::DontCache),
+                    "buffered" => Some(ReadMode::Buffered),
                     _ => return Err(bad(name, value, "idle, cached, direct, same-misses, dontcache or buffered")),
                 }
             }
@@ -300,10 +300,11 @@ impl Arguments {
     /// [`WorkloadError::Usage`].
     pub fn check(&self) -> Result<(), WorkloadError> {
         let wrong = match (self.stream, self.access) {
-            (Some(Way::Direct | Way::DontCache | Way::SameMisses), Access::Mmap | Access::SmallFiles) => {
-                "direct, dontcache and same-misses are ways to read or write one file; use access=read or write"
-            }
-            (Some(Way::DontCache), Access::Write) | (Some(Way::Cached), Access::Write) => {
+            (
+                Some(ReadMode::Direct | ReadMode::DontCache | ReadMode::SameMisses),
+                Access::Mmap | Access::SmallFiles,
+            ) => "direct, dontcache and same-misses are ways to read or write one file; use access=read or write",
+            (Some(ReadMode::DontCache), Access::Write) | (Some(ReadMode::Cached), Access::Write) => {
                 "a write has no such control; use stream=buffered, direct or same-misses"
             }
             _ => return Ok(()),

@@ -25,7 +25,7 @@ use pagewise_core::stats::summary;
 use pagewise_core::unit::Bytes;
 use part::probe::Probed;
 use part::reclaimer::Reclaimed;
-use part::stream::{Access, Stream, Streamed, Way};
+use part::stream::{Access, ReadMode, Stream, StreamTotals};
 use part::{Part, ballast};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -133,7 +133,7 @@ impl Reclaimers {
 /// What went on while it ran.
 #[derive(Default)]
 struct Found {
-    streamed: Option<Streamed>,
+    streamed: Option<StreamTotals>,
     reclaimers: Reclaimers,
     reclaimed: Reclaimed,
     latencies: Option<Vec<f64>>,
@@ -196,20 +196,20 @@ impl Jitter {
     }
 
     /// What the streams go around in, made where it is not there yet. Every stream has its own.
-    fn sources(&self, arguments: &Arguments, way: Way) -> Result<(Vec<PathBuf>, u64), WorkloadError> {
+    fn sources(&self, arguments: &Arguments, way: ReadMode) -> Result<(Vec<PathBuf>, u64), WorkloadError> {
         // The same at every point: what is available differs a little from one to the next.
         let available = match arguments.available {
             Some(available) => available,
             None => ballast::left().map_err(|error| WorkloadError::Missing(error.to_string()))?,
         };
-        let whole = if way == Way::Cached { CACHED } else { (available as f64 * OF_AVAILABLE) as u64 };
+        let whole = if way == ReadMode::Cached { CACHED } else { (available as f64 * OF_AVAILABLE) as u64 };
         // Whole stretches, so that every way goes around in the same.
         let length = (whole / u64::from(arguments.streams)).next_multiple_of(32 << 20);
         fs::create_dir_all(&self.folder).map_err(WorkloadError::file("create", &self.folder))?;
         let of = |number: u32| match arguments.access {
             Access::SmallFiles => small_files(&self.folder.join(format!("small-{number}")), length, &self.interrupt),
             access => {
-                let kind = if way == Way::Cached { "cached" } else { "stream" };
+                let kind = if way == ReadMode::Cached { "cached" } else { "stream" };
                 let path = self.folder.join(format!("{kind}-{number}"));
                 let blocks = arguments.on_disk || access == Access::Write;
                 one_file(&path, length, blocks, &self.interrupt)?;
@@ -222,7 +222,7 @@ impl Jitter {
     fn start_streams(
         &self,
         arguments: &Arguments,
-        way: Way,
+        way: ReadMode,
         cgroup: Option<&Path>,
     ) -> Result<Vec<Companion>, WorkloadError> {
         let (sources, length) = self.sources(arguments, way)?;
@@ -375,7 +375,7 @@ impl Workload for Jitter {
         let Some(Beside { streams, reclaimer, probe, scope, reclaimers }) = self.beside.take() else { return Ok(()) };
         let ballast = self.ballast.as_mut().map_or(Ok(()), Companion::check);
         let reclaimers = Reclaimers::now().since(reclaimers);
-        let streamed: Result<Vec<Streamed>, _> = streams.into_iter().map(Companion::end).collect();
+        let streamed: Result<Vec<StreamTotals>, _> = streams.into_iter().map(Companion::end).collect();
         let reclaimed: Result<Option<Reclaimed>, _> = reclaimer.map(Companion::end).transpose();
         let probed: Result<Option<Probed>, _> = probe.map(Companion::end).transpose();
         if let Some(scope) = scope {
@@ -383,8 +383,8 @@ impl Workload for Jitter {
         }
         ballast?;
         let streamed = streamed?;
-        let all = |of: fn(&Streamed) -> f64| streamed.iter().map(of).sum::<f64>();
-        let total = Streamed {
+        let all = |of: fn(&StreamTotals) -> f64| streamed.iter().map(of).sum::<f64>();
+        let total = StreamTotals {
             bytes: streamed.iter().map(|one| one.bytes).sum(),
             seconds: all(|one| one.seconds) / streamed.len().max(1) as f64,
             cpu: all(|one| one.cpu),

@@ -1,7 +1,7 @@
 //! Which Spark runs the job: the user's own, else a whole distribution from a locked list, which pip brings.
 
 use super::super::WorkloadError;
-use super::super::java::Needs;
+use super::super::java::JavaNeeds;
 use super::super::kept::{Kept, hash_files, sha256};
 use super::super::partial::{PartialDir, remove};
 use crate::process::{self, Command, Ended, Interrupt};
@@ -143,14 +143,14 @@ impl Distribution {
     }
 
     /// The Java it runs on, by its release notes: 25 from 4.2 on, 21 from 4.0 on.
-    pub(super) fn java(&self) -> Needs {
+    pub(super) fn java(&self) -> JavaNeeds {
         let mut parts = self.version.split('.').map(|part| part.parse::<u32>().unwrap_or(0));
         let (versions, why): (&[u32], _) = match (parts.next().unwrap_or(0), parts.next().unwrap_or(0)) {
             (..4, _) => (&[17], "Spark 3 needs Java 17 here"),
             (4, ..2) => (&[17, 21], "Spark 4.0 and 4.1 need Java 17 or 21"),
             _ => (&[17, 21, 25], "Spark 4.2 and later need Java 17, 21 or 25"),
         };
-        Needs { what: "Spark", versions, why, package: "openjdk-17-jdk-headless", program: Some("javac") }
+        JavaNeeds { what: "Spark", versions, why, package: "openjdk-17-jdk-headless", program: Some("javac") }
     }
 }
 
@@ -264,10 +264,10 @@ fn why(stderr: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::progress::Untold;
+    use crate::progress::NoProgress;
 
     fn find(home: &Path, version: Option<&str>) -> Result<Distribution, WorkloadError> {
-        Distribution::find(Some(home), Path::new("/nonexistent"), version, &Interrupt::default(), &Untold)
+        Distribution::find(Some(home), Path::new("/nonexistent"), version, &Interrupt::default(), &NoProgress)
     }
 
     #[test]
@@ -307,9 +307,9 @@ mod tests {
         let jars = home.path().join("jars");
         fs::create_dir_all(jars.join("folder")).unwrap();
         fs::write(jars.join("a.jar"), "a").unwrap();
-        let kept = hash_files(&jars, &Interrupt::default(), &Untold).unwrap();
+        let kept = hash_files(&jars, &Interrupt::default(), &NoProgress).unwrap();
         fs::write(home.path().join(MANIFEST), serde_json::to_string(&kept).unwrap()).unwrap();
-        let fault = || fault(home.path(), &Interrupt::default(), &Untold).unwrap();
+        let fault = || fault(home.path(), &Interrupt::default(), &NoProgress).unwrap();
         assert_eq!(fault(), None);
         fs::write(jars.join("a.jar"), "b").unwrap();
         assert!(fault().unwrap().contains("a.jar is not as it was fetched"));

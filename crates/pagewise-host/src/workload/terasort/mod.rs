@@ -16,7 +16,7 @@ pub use arguments::{Arguments, Mode};
 pub use hadoop::{Hadoop, Places as HadoopPlaces};
 pub use scale::{Concurrency, Condition, ROW_BYTES, Sizes, seed_scaled};
 
-use super::java::{self, Java, Needs};
+use super::java::{self, Java, JavaNeeds};
 use super::partial;
 use super::{
     BuiltIn, JobSettings, OwnStep, Place, RunContext, Surroundings, Verification, Workload, WorkloadError, absolute,
@@ -69,7 +69,7 @@ pub const BUILT_IN: BuiltIn = BuiltIn {
 const JOB_WALL_MEAN: &str = "job_wall_mean";
 
 /// The Java that Hadoop's local mode runs on.
-pub const JAVA: Needs = Needs {
+pub const JAVA: JavaNeeds = JavaNeeds {
     what: "Hadoop",
     versions: &[17, 11, 8],
     why: "Hadoop 3.3 needs Java 8, 11 or 17; newer ones took away the security manager that it still calls",

@@ -6,7 +6,7 @@ use crate::output;
 use crate::progress::StepProgress;
 use pagewise_host::lab::disk::Disk;
 use pagewise_host::lab::own_disk::{self, OwnDisk};
-use pagewise_host::lab::{LabError, Room};
+use pagewise_host::lab::{LabError, LockedFolder};
 use pagewise_host::process::Interrupt;
 use std::path::Path;
 use std::process::ExitCode;
@@ -32,7 +32,7 @@ pub(super) fn boot(
             .into());
         }
     }
-    let room = Room::make(cache)?;
+    let room = LockedFolder::make(cache)?;
     let accelerator = own_disk::accelerator(cache, interrupt)?;
     let own =
         OwnDisk { image: Path::new(&args.kernel).to_owned(), memory: args.memory, cpus: args.cpus, disks, command };

@@ -7,7 +7,7 @@ use crate::output;
 use anyhow::anyhow;
 use clap::Args;
 use pagewise_core::comparison::words::p_value;
-use pagewise_core::experiment::boots::{ATTEMPTS, Boots, Over};
+use pagewise_core::experiment::boots::{ATTEMPTS, Boots, BootsEnd};
 use pagewise_core::experiment::next::{Next, next};
 use pagewise_core::experiment::plan::numbers;
 use pagewise_core::experiment::plan::{Plan, StoppingRule};
@@ -337,8 +337,8 @@ fn in_words(status: &Status, bundle: &str) -> String {
 /// What a trial that boots its host has asked for, or why it asks no more.
 fn boots_in_words(boots: &Boots) -> Option<String> {
     match (&boots.over, &boots.asked) {
-        (Some(Over::Complete), _) | (None, None) => None,
-        (Some(Over::Stopped(why)), _) => Some(format!(
+        (Some(BootsEnd::Complete), _) | (None, None) => None,
+        (Some(BootsEnd::Stopped(why)), _) => Some(format!(
             "it boots this host no more: {}; with --boot, trial resume begins again",
             why.trim_end_matches('.')
         )),

@@ -8,7 +8,7 @@ use super::status::{NextPoint, Run, Status, analysis_in_words, p_in_words, statu
 use crate::failure::Failure;
 use crate::global::Global;
 use crate::output;
-use crate::screen::{Pen, Screen, Woken};
+use crate::screen::{Pen, Screen, WakeReason};
 use anyhow::{Context, anyhow};
 use pagewise_core::experiment::plan::StoppingRule;
 use pagewise_core::experiment::stopping::InterimAnalysis;
@@ -58,14 +58,16 @@ pub(super) fn run(path: &Path, global: &Global) -> Result<ExitCode, Failure> {
     match follow(&mut screen, &mut watched, &bundle, wanted, &interrupt).context("cannot use the terminal") {
         Err(_) if screen.is_gone() => Err(gone()),
         Err(error) => Err(Failure::NotPossible(error)),
-        Ok(Left::ByKey) => Ok(ExitCode::SUCCESS),
-        Ok(Left::Gone) => Err(gone()),
-        Ok(Left::BySignal) => Err(Failure::Interrupted(anyhow!("ended by a signal; the trial is not touched by that"))),
+        Ok(LeaveReason::ByKey) => Ok(ExitCode::SUCCESS),
+        Ok(LeaveReason::Gone) => Err(gone()),
+        Ok(LeaveReason::BySignal) => {
+            Err(Failure::Interrupted(anyhow!("ended by a signal; the trial is not touched by that")))
+        }
     }
 }
 
 /// Why the view was left.
-enum Left {
+enum LeaveReason {
     ByKey,
     BySignal,
     /// The terminal was closed.
@@ -122,7 +124,7 @@ fn follow(
     bundle: &str,
     wanted: Wanted,
     interrupt: &Interrupt,
-) -> io::Result<Left> {
+) -> io::Result<LeaveReason> {
     let mut help = false;
     let mut shown: Option<Vec<Line>> = None;
     let mut due = Instant::now() + PERIOD;
@@ -137,15 +139,15 @@ fn follow(
             shown = Some(page);
         }
         match screen.wait(interrupt, due.saturating_duration_since(Instant::now()))? {
-            Woken::Key(key) => match meaning(key) {
-                Some(Key::Quit) => return Ok(Left::ByKey),
+            WakeReason::Key(key) => match meaning(key) {
+                Some(Key::Quit) => return Ok(LeaveReason::ByKey),
                 Some(Key::Help) => help = !help,
                 None => {}
             },
-            Woken::Resized => shown = None,
-            Woken::Signal => return Ok(Left::BySignal),
-            Woken::Gone => return Ok(Left::Gone),
-            Woken::Nothing => {}
+            WakeReason::Resized => shown = None,
+            WakeReason::Signal => return Ok(LeaveReason::BySignal),
+            WakeReason::Gone => return Ok(LeaveReason::Gone),
+            WakeReason::Nothing => {}
         }
         if Instant::now() >= due {
             due = Instant::now() + PERIOD;

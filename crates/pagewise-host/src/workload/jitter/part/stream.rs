@@ -35,7 +35,7 @@ const DONTCACHE: ReadWriteFlags = ReadWriteFlags::from_bits_retain(0x80);
 /// How it goes through the page cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Way {
+pub enum ReadMode {
     /// Around a file that stays in memory: the copy alone.
     Cached,
     /// Past the cache: `O_DIRECT`.
@@ -70,7 +70,7 @@ pub struct Stream {
     /// Bytes it goes around in.
     pub length: u64,
     /// How it goes through the cache.
-    pub way: Way,
+    pub way: ReadMode,
     /// By which calls.
     pub access: Access,
     /// In single pages: nothing is read ahead.
@@ -85,7 +85,7 @@ pub struct Stream {
 
 /// What it did from "begin" to its end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Streamed {
+pub struct StreamTotals {
     /// Bytes.
     pub bytes: u64,
     /// Seconds.
@@ -101,7 +101,7 @@ impl Stream {
     pub(super) fn run(&self) -> io::Result<()> {
         let spoken = Spoken::listen()?;
         self.be_nice()?;
-        let mut goes = Going::of(self)?;
+        let mut goes = StreamPosition::of(self)?;
         self.fill(&mut goes, &spoken)?;
         let mut count = Count::begin(self.rate);
         let mut is_ready = false;
@@ -133,22 +133,22 @@ impl Stream {
     }
 
     /// Until the state that is to be measured: all of a cached file in memory, of a buffered one so much that reclaim has begun.
-    fn fill(&self, goes: &mut Going, spoken: &Spoken) -> io::Result<()> {
+    fn fill(&self, goes: &mut StreamPosition, spoken: &Spoken) -> io::Result<()> {
         let before = reclaimed()?;
         let mut filled = 0;
         let most = match self.way {
-            Way::Cached => self.length,
-            Way::Buffered => self.length * 2,
-            Way::Direct | Way::SameMisses | Way::DontCache => 0,
+            ReadMode::Cached => self.length,
+            ReadMode::Buffered => self.length * 2,
+            ReadMode::Direct | ReadMode::SameMisses | ReadMode::DontCache => 0,
         };
         while filled < most && !spoken.is_over() {
             filled += goes.on()?;
             let is_due = filled % RECLAIMED < CHUNK as u64;
-            if self.way == Way::Buffered && is_due && reclaimed()?.saturating_sub(before) > RECLAIMED {
+            if self.way == ReadMode::Buffered && is_due && reclaimed()?.saturating_sub(before) > RECLAIMED {
                 return Ok(());
             }
         }
-        if self.way == Way::Buffered && !spoken.is_over() {
+        if self.way == ReadMode::Buffered && !spoken.is_over() {
             return Err(io::Error::other(format!(
                 "the stream went twice around its {} MiB and nothing was reclaimed: they fit into memory",
                 self.length >> 20
@@ -166,8 +166,8 @@ fn reclaimed() -> io::Result<u64> {
 }
 
 /// Where a stream is.
-struct Going {
-    way: Way,
+struct StreamPosition {
+    way: ReadMode,
     access: Access,
     length: u64,
     small_folios: bool,
@@ -178,19 +178,19 @@ struct Going {
     at: u64,
 }
 
-impl Going {
-    fn of(stream: &Stream) -> io::Result<Going> {
+impl StreamPosition {
+    fn of(stream: &Stream) -> io::Result<StreamPosition> {
         let file = match stream.access {
             Access::SmallFiles => None,
             access => {
-                let direct = if stream.way == Way::Direct { OFlags::DIRECT.bits() as i32 } else { 0 };
+                let direct = if stream.way == ReadMode::Direct { OFlags::DIRECT.bits() as i32 } else { 0 };
                 let mut options = File::options();
                 options.read(true).write(access == Access::Write).custom_flags(direct);
                 Some(options.open(&stream.from)?)
             }
         };
         if let Some(file) = &file {
-            if stream.way != Way::Cached && stream.access != Access::Write {
+            if stream.way != ReadMode::Cached && stream.access != Access::Write {
                 // What an earlier run left in memory would be no miss.
                 fadvise(file, 0, None, Advice::DontNeed)?;
             }
@@ -203,7 +203,7 @@ impl Going {
         let mut buffer = Mapping::new(CHUNK, 2 << 20, PageAdvice::Base)?;
         buffer.bytes().fill(1);
         let Stream { way, access, length, small_folios, ref from, .. } = *stream;
-        Ok(Going { way, access, length, small_folios, from: from.clone(), file, mapping, buffer, at: 0 })
+        Ok(StreamPosition { way, access, length, small_folios, from: from.clone(), file, mapping, buffer, at: 0 })
     }
 
     /// One call further; gives the bytes it moved.
@@ -221,13 +221,13 @@ impl Going {
                 }
             }
             (Access::Write, Some(file)) => file.write_all_at(self.buffer.bytes(), at)?,
-            (Access::Read, Some(file)) if self.way == Way::DontCache => {
+            (Access::Read, Some(file)) if self.way == ReadMode::DontCache => {
                 rustix::io::preadv2(file, &mut [IoSliceMut::new(self.buffer.bytes())], at, DONTCACHE)?;
             }
             (Access::Read, Some(file)) => file.read_exact_at(self.buffer.bytes(), at)?,
             (Access::Read | Access::Write, None) => {}
         }
-        if self.way == Way::SameMisses && self.at.is_multiple_of(BEHIND) {
+        if self.way == ReadMode::SameMisses && self.at.is_multiple_of(BEHIND) {
             self.discard_behind()?;
         }
         Ok(CHUNK as u64)
@@ -286,7 +286,7 @@ impl Count {
         }
     }
 
-    fn counted(&self) -> Streamed {
-        Streamed { bytes: self.bytes, seconds: self.began.elapsed().as_secs_f64(), cpu: own_cpu() - self.cpu }
+    fn counted(&self) -> StreamTotals {
+        StreamTotals { bytes: self.bytes, seconds: self.began.elapsed().as_secs_f64(), cpu: own_cpu() - self.cpu }
     }
 }
