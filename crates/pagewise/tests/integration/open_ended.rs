@@ -109,7 +109,12 @@ fn it_is_analysed_after_every_block_survives_a_pause_and_ends_when_it_is_decided
     let checked = trial.said(&["check", "plan.toml"]);
     assert!(checked.contains("open-ended: ends as soon as every claim is decided, after 5 blocks"), "{checked}");
 
-    let mut first = trial.command(&["run", "plan.toml"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let said = trial.0.path().join("said");
+    let start = |words: &[&str]| {
+        let stderr = fs::File::create(&said).expect("room");
+        trial.command(words).stdout(Stdio::null()).stderr(stderr).spawn().expect("pagewise starts")
+    };
+    let mut first = start(&["run", "plan.toml"]);
     // Other tests are no reason to wait or to repeat a run, but for those that the plan has no limit for.
     let deadline = Instant::now() + Duration::from_secs(600);
     let mut allowed = 8;
@@ -117,11 +122,11 @@ fn it_is_analysed_after_every_block_survives_a_pause_and_ends_when_it_is_decided
         let begun = trial.begun();
         // The bundle may be in use for a moment.
         let reads = if begun > allowed { 10 } else { 1 };
-        let is_looked_at = (0..reads).any(|_| {
+        let is_analysed = (0..reads).any(|_| {
             std::thread::sleep(Duration::from_millis(20));
             !trial.analyses().is_empty()
         });
-        if is_looked_at {
+        if is_analysed {
             break;
         }
         // A run that did not count was repeated: without an analysis a ninth belongs to the fourth block, too.
@@ -130,7 +135,13 @@ fn it_is_analysed_after_every_block_survives_a_pause_and_ends_when_it_is_decided
             trial.allow(allowed);
         }
         assert!(Instant::now() < deadline, "no analysis is made");
-        assert!(first.try_wait().expect("our child").is_none(), "it ended before its first analysis");
+        if first.try_wait().expect("our child").is_some() {
+            // A host so busy that no try of a run counts is given up on, and the trial can go on.
+            let said = fs::read_to_string(&said).unwrap_or_default();
+            let is_given_up = said.split_whitespace().collect::<Vec<_>>().join(" ").contains("times in a row");
+            assert!(is_given_up, "it ended before its first analysis: {said}");
+            first = start(&["resume", "open.trial"]);
+        }
     }
     let pid = rustix::process::Pid::from_raw(i32::try_from(first.id()).expect("a pid")).expect("a pid");
     rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("it runs");
