@@ -315,7 +315,7 @@ pub trait Watch {
 pub struct Limits<'a> {
     /// Stopped after this many seconds.
     pub timeout: Option<f64>,
-    /// Looked at while waiting.
+    /// Read while waiting.
     pub interrupt: Option<&'a Interrupt>,
     /// A cgroup folder the commands start in.
     pub cgroup: Option<&'a Path>,

@@ -358,13 +358,13 @@ impl Page {
         let is_sampled = observed.tiers.iter().any(|tier| tier.tier == Tier::Counters);
         let mut said = vec![if is_sampled {
             format!(
-                "Looked at {} for {}{when}: {} samples",
+                "Observed {} for {}{when}: {} samples",
                 observed.subject,
                 words::seconds(observed.seconds),
                 observed.samples
             )
         } else {
-            format!("Looked at {}", observed.subject)
+            format!("Observed {}", observed.subject)
         }];
         said.extend(host(observed));
         self.paragraph(&format!("{}.", said.join(", ")), 0);

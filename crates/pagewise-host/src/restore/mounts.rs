@@ -145,7 +145,7 @@ pub(super) fn detach_loops(root: &Root, folder: &Path) -> Vec<PathBuf> {
     for number in loops_on(root, folder) {
         let path = PathBuf::from(format!("/dev/loop{number}"));
         let Ok(device) = OpenOptions::new().read(true).open(&path) else { continue };
-        // Looked at again: as long as it is open it cannot become a device for another file.
+        // Checked again: as long as it is open it cannot become a device for another file.
         let still_ours = backing_file(root, number).is_some_and(|file| file.starts_with(folder));
         if still_ours && loop_device::detach(&device).is_ok() {
             detached.push(path);

@@ -244,7 +244,7 @@ fn record(file: &Path, args: &DiagnoseArgs, global: &Global) -> Result<Coverage,
 }
 
 fn wait(seconds: f64, interrupt: &Interrupt, recorder: &Recorder) {
-    output::note(&format!("looking for {}; Ctrl-C ends it", Seconds(seconds)));
+    output::note(&format!("recording for {}; Ctrl-C ends it", Seconds(seconds)));
     let started = Instant::now();
     let left = || seconds - started.elapsed().as_secs_f64();
     while left() > 0.0 && !interrupt.is_set() && !recorder.has_ended() {

@@ -18,7 +18,7 @@ fn a_recording_and_this_host_are_diagnosed_and_say_what_they_could_not_decide() 
     let output = pagewise(folder.path(), &["diagnose", "a.pgw"]);
     let text = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(0), "{text}");
-    assert!(text.contains("Looked at a.pgw") && text.contains("Not decided"), "{text}");
+    assert!(text.contains("Observed a.pgw") && text.contains("Not decided"), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 80 || line.contains("pagewise ")), "{text}");
     let output = pagewise(folder.path(), &["diagnose", "--json", "a.pgw"]);
     let document: Value = serde_json::from_slice(&output.stdout).unwrap();

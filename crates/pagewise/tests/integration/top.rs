@@ -166,7 +166,7 @@ fn what_holds_tasks_up_is_status_line_live_where_it_may_be() {
         let top = top(args, (100, 60));
         top.wait_for(SOON, "a verdict", |screen| screen.contains("CPU busy") && !screen.contains("the first verdict"));
         top.press("d");
-        top.wait_for(SOON, "the findings", |screen| screen.contains("Looked at "));
+        top.wait_for(SOON, "the findings", |screen| screen.contains("Observed "));
         top.press("\u{1b}[F");
         let screen = top.wait_for(SOON, "the end of the text", |screen| screen.contains("   hardware  "));
         top.press("q");
@@ -273,7 +273,7 @@ fn a_recording_is_travelled_through_and_its_findings_are_read() {
     let all = times(&whole);
     // Three times closer: half a second of four. Keys are taken in their order: once a later one has been, these have.
     top.press("+++d");
-    top.wait_for(SOON, "the findings of half a second", |screen| screen.contains("Looked at "));
+    top.wait_for(SOON, "the findings of half a second", |screen| screen.contains("Observed "));
     top.press("d");
     let end = times(&top.wait_for(SOON, "half a second", |screen| screen.contains("direct compactions")));
     assert!(end != all && end.ends_with(&all[all.len() - 8..]), "{end} of {all}");
@@ -282,7 +282,7 @@ fn a_recording_is_travelled_through_and_its_findings_are_read() {
     travel("\u{1b}[F", "the end", &|now| now == end);
     travel("----", "all of it", &|now| now == all);
     top.press("d");
-    let text = top.wait_for(SOON, "the findings", |screen| screen.contains("Looked at "));
+    let text = top.wait_for(SOON, "the findings", |screen| screen.contains("Observed "));
     assert!(text.contains("job.pgw") && text.contains("d back"), "{text}");
     top.press("\u{1b}[F");
     let has_end = |screen: &str| screen.lines().any(|line| line.starts_with("   hardware"));
