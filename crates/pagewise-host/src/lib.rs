@@ -11,6 +11,9 @@ mod clock;
 
 mod free_space;
 
+#[doc(hidden)]
+pub mod test_pause;
+
 pub mod progress;
 
 pub mod root;

@@ -23,6 +23,7 @@ pub use workspace::{Leftovers, remove_leftovers};
 
 use crate::process::Interrupt;
 use crate::progress::Progress;
+use crate::test_pause;
 use pagewise_core::experiment::data::{Data, Manifest, Restore};
 use std::fmt;
 use std::fs;
@@ -168,6 +169,7 @@ impl Dataset {
         workspace.discard(self.driver.keeps())?;
         self.is_out = true;
         let placed = self.driver.place(&self.ground, doing).and_then(|mut placed| {
+            test_pause::reached(test_pause::DATA_PLACED);
             if !placed.is_verified {
                 let cached = self.ground.verify(&placed.folder, "checking the restored data", doing)?;
                 placed.notes.extend(cached.and_then(stayed));

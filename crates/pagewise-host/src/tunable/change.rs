@@ -5,6 +5,7 @@ use super::journal::JournalFile;
 use super::watcher::WatcherError;
 use super::{HostSetting, Places, Resolved, TunableError, kind, resolve};
 use crate::root::Root;
+use crate::test_pause;
 use pagewise_core::change::Machine;
 use pagewise_core::change::apply::{self, ApplyError};
 use pagewise_core::change::line::{Begin, CloseReason, Line, Outcome, Owner, SCHEMA, Value, Write};
@@ -737,22 +738,6 @@ impl Machine for Host<'_> {
 
     fn reached(&mut self, phase: Phase) {
         (self.on_phase)(phase);
-        pause_for_test(phase);
+        test_pause::reached(phase.word());
     }
 }
-
-/// In debug builds `PAGEWISE_TEST_PAUSE=WORD:MILLISECONDS` holds every such phase open, so that a test can kill there.
-fn pause_for_test(phase: Phase) {
-    if !cfg!(debug_assertions) {
-        return;
-    }
-    let Ok(wanted) = std::env::var(TEST_PAUSE) else { return };
-    let pauses = wanted.split(',').filter_map(|pause| pause.split_once(':'));
-    for (_, milliseconds) in pauses.filter(|(word, _)| *word == phase.word()) {
-        let pause = milliseconds.parse().unwrap_or(0);
-        std::thread::sleep(std::time::Duration::from_millis(pause));
-    }
-}
-
-/// See [`pause_for_test`]. The watcher does not inherit it.
-pub(super) const TEST_PAUSE: &str = "PAGEWISE_TEST_PAUSE";

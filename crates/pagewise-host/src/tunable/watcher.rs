@@ -4,13 +4,14 @@
 //! to the job, where data are restored, and in the end that all is done. When the pipe ends without that word the owner
 //! is dead: the watcher kills the job, restores, and ends. It has a session of its own, so neither Ctrl-C nor a closed terminal reaches it.
 
-use super::change::{ChangeError, HostLock, Journal, LockError, TEST_PAUSE, UndoReport};
+use super::change::{ChangeError, HostLock, Journal, LockError, UndoReport};
 use super::journal::{self, JournalError};
 use super::lock;
 use crate::restore;
 use crate::root::Root;
 use crate::source::process;
 use crate::sys;
+use crate::test_pause;
 use pagewise_core::change::line::{Lease, Owner};
 use pagewise_core::change::replay::{ChangeSet, UndoDue};
 use rustix::event::{PollFd, PollFlags};
@@ -230,7 +231,7 @@ impl WatcherStart {
     fn run(&self, stderr: Stdio) -> Result<Running, WatcherError> {
         let failed = |source| WatcherError::WatcherStart { source };
         let mut command = Command::new(&self.program);
-        command.args(&self.arguments).arg0("pagewise").env_remove(TEST_PAUSE).current_dir("/");
+        command.args(&self.arguments).arg0("pagewise").env_remove(test_pause::VARIABLE).current_dir("/");
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(stderr);
         sys::session::arrange(&mut command);
         let mut child = command.spawn().map_err(failed)?;

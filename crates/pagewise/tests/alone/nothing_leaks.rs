@@ -134,7 +134,7 @@ impl Run {
             .current_dir(state)
             .env("PAGEWISE_STATE_DIR", state)
             .env("PAGEWISE_CACHE_DIR", state.join("cache"))
-            .env("PAGEWISE_TEST_PAUSE", aim.pauses())
+            .env(pagewise_host::test_pause::VARIABLE, aim.pauses())
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null())

@@ -8,6 +8,7 @@ use anyhow::anyhow;
 use clap::Args;
 use pagewise_host::store::bundle::Bundle;
 use pagewise_host::store::holder;
+use pagewise_host::test_pause;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -67,6 +68,7 @@ fn line_about(verb: &str, bundle: &Bundle) -> String {
 /// Analyses a complete trial, writes its reports, says what was found.
 pub(super) fn conclude(global: &Global, bundle: &Bundle) -> Result<ExitCode, Failure> {
     let found = rendering::found(bundle)?;
+    test_pause::reached(test_pause::ANALYSED);
     let html = rendering::write_all(bundle, &found)?;
     if global.json {
         output::data(&rendering::render(&found, Format::Json, output::style(&global.color))?);
