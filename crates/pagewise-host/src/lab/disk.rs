@@ -94,16 +94,16 @@ pub fn make_image(
     made
 }
 
-/// An empty disk in an owner's room, which the agent of its guest mounts.
+/// An empty disk in an owner's folder, which the agent of its guest mounts.
 ///
 /// # Errors
 /// As [`make_image`].
-pub fn scratch(room: &Path, size: Bytes, interrupt: &Interrupt, progress: &dyn Progress) -> Result<Disk, LabError> {
+pub fn scratch(folder: &Path, size: Bytes, interrupt: &Interrupt, progress: &dyn Progress) -> Result<Disk, LabError> {
     const LEAST: Bytes = Bytes(64 << 20);
     if size < LEAST {
         return Err(LabError::Usage(format!("a disk of {size} holds nothing; give --scratch {LEAST} or more")));
     }
-    let path = room.join("scratch.raw");
+    let path = folder.join("scratch.raw");
     make_image(&path, size, &[], interrupt, progress)?;
     Ok(Disk { path, format: "raw", serial: DATA.to_owned() })
 }

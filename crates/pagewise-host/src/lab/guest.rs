@@ -107,7 +107,7 @@ impl RunningGuest {
     /// When QEMU cannot be started.
     pub fn start(
         guest: &virtme::Guest,
-        room: &LockedFolder,
+        folder: &LockedFolder,
         kernel: &str,
         accelerator: Accelerator,
     ) -> Result<RunningGuest, LabError> {
@@ -115,7 +115,7 @@ impl RunningGuest {
             argv: guest.argv.clone(),
             console: guest.console.clone(),
             status: guest.status.clone(),
-            pulse: room.shared().join(super::agent::PULSE_FILE),
+            pulse: folder.shared().join(super::agent::PULSE_FILE),
             what: format!("Linux {kernel}"),
             patience: boot_patience(accelerator),
             silence: SILENCE,

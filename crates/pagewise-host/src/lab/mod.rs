@@ -11,12 +11,12 @@ mod error;
 pub mod guest;
 pub mod image;
 pub mod kernels;
+mod locked_folder;
 pub mod own_disk;
-mod room;
 mod virtme;
 
 pub use error::LabError;
-pub use room::LockedFolder;
+pub use locked_folder::LockedFolder;
 pub use virtme::{Guest, Machine};
 
 use crate::process::{self, Command, Ended, Interrupt};
@@ -62,30 +62,30 @@ fn text(path: &Path) -> Result<String, LabError> {
     path.to_str().map(str::to_owned).ok_or_else(odd)
 }
 
-/// What every guest of an owner shares: its room, virtme-ng, and what runs guests here. Its guests die with it.
+/// What every guest of an owner shares: its folder, virtme-ng, and what runs guests here. Its guests die with it.
 #[derive(Debug)]
 pub struct Lab {
     cache: PathBuf,
-    room: LockedFolder,
+    folder: LockedFolder,
     virtme: Virtme,
 }
 
 impl Lab {
-    /// Opens a room and finds virtme-ng, which is brought where it is not installed.
+    /// Makes a folder of its own and finds virtme-ng, which is brought where it is not installed.
     ///
     /// # Errors
-    /// When the room cannot be made, or virtme-ng cannot be had.
+    /// When the folder cannot be made, or virtme-ng cannot be had.
     pub fn open(cache: &Path, interrupt: &Interrupt, progress: &dyn Progress) -> Result<Lab, LabError> {
         let cache = std::path::absolute(cache).map_err(LabError::file("find", cache))?;
         virtme::can_hold_guests(&cache)?;
         let virtme = Virtme::find(&cache, interrupt, progress)?;
-        Ok(Lab { room: LockedFolder::make(&cache)?, virtme, cache })
+        Ok(Lab { folder: LockedFolder::make(&cache)?, virtme, cache })
     }
 
     /// The folder of its guests.
     #[must_use]
-    pub fn room(&self) -> &LockedFolder {
-        &self.room
+    pub fn folder(&self) -> &LockedFolder {
+        &self.folder
     }
 
     /// What can run a guest with this kernel here, found out by trying.
@@ -110,10 +110,10 @@ impl Lab {
         let accelerator = self.accelerator(kernel, interrupt)?;
         machine.check()?;
         // Two kernels may have one release.
-        let folder = self.room.path().join(blake3::hash(kernel.image.as_os_str().as_encoded_bytes()).to_hex().as_str());
+        let folder = self.folder.path().join(blake3::hash(kernel.image.as_os_str().as_encoded_bytes()).to_hex().as_str());
         let script = Task::script()?;
         let guest =
-            self.virtme.guest(kernel, (machine, accelerator), disks, (&self.room, &folder), &script, interrupt)?;
+            self.virtme.guest(kernel, (machine, accelerator), disks, (&self.folder, &folder), &script, interrupt)?;
         Ok(PreparedGuest { guest, accelerator, release: kernel.release.clone() })
     }
 
@@ -122,9 +122,9 @@ impl Lab {
     /// # Errors
     /// When it cannot be started.
     pub fn start(&self, prepared: &PreparedGuest, task: &Task) -> Result<RunningGuest, LabError> {
-        self.room.clear_shared()?;
-        task.write(&self.room.shared())?;
-        RunningGuest::start(&prepared.guest, &self.room, &prepared.release, prepared.accelerator)
+        self.folder.clear_shared()?;
+        task.write(&self.folder.shared())?;
+        RunningGuest::start(&prepared.guest, &self.folder, &prepared.release, prepared.accelerator)
     }
 }
 

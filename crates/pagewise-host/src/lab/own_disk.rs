@@ -64,7 +64,7 @@ pub fn accelerator(cache: &Path, interrupt: &Interrupt) -> Result<Accelerator, L
 /// When its disk cannot be used, or QEMU not be started.
 pub fn start(
     own: &OwnDisk,
-    room: &LockedFolder,
+    folder: &LockedFolder,
     accelerator: Accelerator,
     interrupt: &Interrupt,
 ) -> Result<RunningGuest, LabError> {
@@ -72,8 +72,8 @@ pub fn start(
     let mut sector = [0; 4];
     File::open(&image).and_then(|mut file| file.read_exact(&mut sector)).map_err(LabError::file("read", &image))?;
     let overlay =
-        disk::overlay_of(&image, format(&sector), &room.path().join("root.qcow2"), "pagewise-root", interrupt)?;
-    let place = |name: &str| room.path().join(name);
+        disk::overlay_of(&image, format(&sector), &folder.path().join("root.qcow2"), "pagewise-root", interrupt)?;
+    let place = |name: &str| folder.path().join(name);
     let (console, status, pulse, command) = (place("console"), place("status"), place("pulse"), place("command"));
     let words = shlex::try_join(own.command.iter().map(String::as_str))
         .map_err(|error| LabError::Usage(format!("the command cannot be passed on: {error}")))?;

@@ -115,7 +115,7 @@ impl Virtme {
         kernel: &Kernel,
         (machine, accelerator): (&Machine, Accelerator),
         disks: &[Disk],
-        (room, folder): (&LockedFolder, &Path),
+        (owned, folder): (&LockedFolder, &Path),
         script: &str,
         interrupt: &Interrupt,
     ) -> Result<Guest, LabError> {
@@ -142,7 +142,7 @@ impl Virtme {
         }
         let program = std::env::current_exe().map_err(LabError::file("find", "/proc/self/exe"))?;
         let program = program.parent().unwrap_or(Path::new("/"));
-        argv.extend(["--rwdir".to_owned(), format!("{SHARED}={}", shareable(&room.shared())?)]);
+        argv.extend(["--rwdir".to_owned(), format!("{SHARED}={}", shareable(&owned.shared())?)]);
         for (number, share) in machine.shares.iter().enumerate() {
             argv.extend(["--rwdir".to_owned(), format!("{}={}", super::agent::share(number), shareable(share)?)]);
         }
@@ -294,12 +294,12 @@ mod tests {
     fn the_console_and_the_status_of_an_answer_become_files_of_ours() {
         let said = "a warning\n/usr/bin/qemu-system-x86_64 -m 1G -chardev file,id=console,path=/proc/self/fd/2 -append 'a \
                     virtme.exec=`eA==`' -chardev file,id=ret,path=/tmp/virtme_retx\n";
-        let guest = Guest::of_answer(said, Path::new("/room")).unwrap();
-        assert_eq!(guest.argv[4], "file,id=console,path=/room/console");
+        let guest = Guest::of_answer(said, Path::new("/guest")).unwrap();
+        assert_eq!(guest.argv[4], "file,id=console,path=/guest/console");
         assert_eq!(guest.argv[6], "a virtme.exec=`eA==`");
-        assert_eq!(guest.argv[8], "file,id=ret,path=/room/status");
+        assert_eq!(guest.argv[8], "file,id=ret,path=/guest/status");
         for other in ["", "qemu -m 1G", "qemu -chardev file,id=console,path=x", "qemu 'unended"] {
-            assert_eq!(Guest::of_answer(other, Path::new("/room")), None, "{other}");
+            assert_eq!(Guest::of_answer(other, Path::new("/guest")), None, "{other}");
         }
     }
 

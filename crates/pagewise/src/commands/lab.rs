@@ -209,7 +209,7 @@ fn boot(args: &BootArgs, global: &Global) -> Result<ExitCode, Failure> {
     waits(&format!("making a guest with Linux {} ready", kernel.release));
     let mut on_disk = None;
     if let Some(size) = args.scratch {
-        disks.push(disk::scratch(lab.room().path(), size, &interrupt, &StepProgress::new())?);
+        disks.push(disk::scratch(lab.folder().path(), size, &interrupt, &StepProgress::new())?);
         let tmp = ("tmp".to_owned(), PathBuf::from("/var/tmp"));
         on_disk = Some(agent::folders_on_disk(&cache).chain([tmp]).collect());
     }

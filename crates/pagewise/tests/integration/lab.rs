@@ -50,9 +50,9 @@ fn guests() -> Vec<u32> {
 }
 
 /// Rooms of guests that a run of the program, living or dead, has left.
-fn rooms_of(pid: u32) -> usize {
-    let rooms = fs::read_dir(cache().join("lab/guests")).into_iter().flatten().filter_map(Result::ok);
-    rooms.filter(|room| room.file_name().to_string_lossy().starts_with(&format!("{pid}-"))).count()
+fn folders_of(pid: u32) -> usize {
+    let folders = fs::read_dir(cache().join("lab/guests")).into_iter().flatten().filter_map(Result::ok);
+    folders.filter(|folder| folder.file_name().to_string_lossy().starts_with(&format!("{pid}-"))).count()
 }
 
 /// Those that this run of the program started.
@@ -163,9 +163,9 @@ fn a_command_runs_under_another_kernel_over_this_hosts_files_and_leaves_nothing(
     // The superblock of ext4, at 1 KiB; its magic at 0x38 (fs/ext4/ext4.h).
     let written = fs::read(&disk).unwrap();
     assert_eq!(written[0x438..0x43a], [0x53, 0xef], "what the guest wrote to its disk stays");
-    let rooms = fs::read_dir(cache().join("lab/guests")).unwrap().filter_map(Result::ok);
-    let own = rooms.filter(|room| room.file_name().to_string_lossy().starts_with(&format!("{pid}-")));
-    assert_eq!(own.count(), 0, "the guest's room was left");
+    let folders = fs::read_dir(cache().join("lab/guests")).unwrap().filter_map(Result::ok);
+    let own = folders.filter(|folder| folder.file_name().to_string_lossy().starts_with(&format!("{pid}-")));
+    assert_eq!(own.count(), 0, "the guest's folder was left");
 }
 
 #[test]
@@ -184,7 +184,7 @@ fn a_guest_that_panics_is_told_with_its_last_words_and_one_that_is_killed_leaves
     let started = guests_of(&run);
     run.kill().and_then(|()| run.wait()).expect("our child");
     assert!(within(5, || guests().iter().all(|pid| !started.contains(pid))), "the guest outlived its owner");
-    assert_eq!(rooms_of(run.id()), 1, "a kill leaves the room of its guest");
+    assert_eq!(folders_of(run.id()), 1, "a kill leaves the room of its guest");
     // The next guest of anybody sweeps it, also one that cannot be started.
     let _ = runs(&[
         "lab",
@@ -199,7 +199,7 @@ fn a_guest_that_panics_is_told_with_its_last_words_and_one_that_is_killed_leaves
         "--",
         "true",
     ]);
-    assert_eq!(rooms_of(run.id()), 0, "and the next start removes it");
+    assert_eq!(folders_of(run.id()), 0, "and the next start removes it");
 }
 
 #[test]
@@ -395,7 +395,7 @@ fn a_trial_of_three_kernels_survives_fifty_kills() {
         assert!(within(5, || outlived() == 0), "kill {kill} (seed {seed}): a guest outlived its owner");
         // Those before it were swept by this start, if it got so far as to start a guest.
         if let Some(before) = before.filter(|_| !last.is_empty()) {
-            assert_eq!(rooms_of(before), 0, "kill {kill} (seed {seed}): rooms of the dead");
+            assert_eq!(folders_of(before), 0, "kill {kill} (seed {seed}): folders of the dead");
         }
         before = Some(run.id());
         eprintln!("kill {} of {KILLS}: {} of 24 runs done, {:.0} s", kill + 1, good(), started.elapsed().as_secs_f64());
@@ -417,7 +417,7 @@ fn a_trial_of_three_kernels_survives_fifty_kills() {
     }
     indexes.sort_unstable();
     assert_eq!(indexes, (0..24).collect::<Vec<u32>>(), "seed {seed}: each run once");
-    assert_eq!(before.map(rooms_of), Some(0), "seed {seed}: rooms of the dead");
+    assert_eq!(before.map(folders_of), Some(0), "seed {seed}: folders of the dead");
     let found = Killed {
         schema: "pagewise.lab-kills/1".to_owned(),
         date: committed::today(),

@@ -32,12 +32,12 @@ pub(super) fn boot(
             .into());
         }
     }
-    let room = LockedFolder::make(cache)?;
+    let folder = LockedFolder::make(cache)?;
     let accelerator = own_disk::accelerator(cache, interrupt)?;
     let own =
         OwnDisk { image: Path::new(&args.kernel).to_owned(), memory: args.memory, cpus: args.cpus, disks, command };
     let progress = output::is_watched().then(StepProgress::new);
-    let mut running = own_disk::start(&own, &room, accelerator, interrupt)?;
+    let mut running = own_disk::start(&own, &folder, accelerator, interrupt)?;
     let booting = format!("booting {} ({accelerator})", args.kernel);
     let ended = until_it_ends(&mut running, &booting, progress, args.timeout, interrupt)?;
     Ok(ExitCode::from(ended.status))

@@ -15,14 +15,14 @@ pub struct LockedFolder {
 }
 
 impl LockedFolder {
-    /// A room of this process's own, after the rooms of owners that are gone were removed.
+    /// A folder of this process's own, after those of owners that are gone were removed.
     ///
     /// # Errors
     /// When it cannot be made.
     pub fn make(cache: &Path) -> Result<LockedFolder, LabError> {
         let all = cache.join("lab/guests");
         fs::create_dir_all(&all).map_err(LabError::file("create", &all))?;
-        // Whoever makes a room has this until it is locked: a room without a lock is one that nobody owns.
+        // Whoever makes a folder has this until it is locked: one without a lock is one that nobody owns.
         let door = all.join("door");
         let door_file = File::create(&door).map_err(LabError::file("create", &door))?;
         door_file.lock().map_err(LabError::file("lock", &door))?;
@@ -37,10 +37,10 @@ impl LockedFolder {
         let locked = Locked::now(&file).map_err(LabError::file("lock", &lock))?;
         let locked =
             locked.ok_or_else(|| LabError::Step(format!("{} is locked by another process", lock.display())))?;
-        let room = LockedFolder { path, _lock: locked };
-        let shared = room.shared();
+        let folder = LockedFolder { path, _lock: locked };
+        let shared = folder.shared();
         fs::create_dir(&shared).map_err(LabError::file("create", &shared))?;
-        Ok(room)
+        Ok(folder)
     }
 
     /// The folder itself.
@@ -70,18 +70,18 @@ impl Drop for LockedFolder {
     }
 }
 
-/// Removes the rooms whose owner is gone. One whose lock is held is left alone.
+/// Removes the folders whose owner is gone. One whose lock is held is left alone.
 fn sweep(all: &Path) {
-    for room in fs::read_dir(all).into_iter().flatten().filter_map(Result::ok).map(|entry| entry.path()) {
-        if !room.is_dir() {
+    for folder in fs::read_dir(all).into_iter().flatten().filter_map(Result::ok).map(|entry| entry.path()) {
+        if !folder.is_dir() {
             continue;
         }
-        let is_owned = match File::open(room.join("lock")) {
+        let is_owned = match File::open(folder.join("lock")) {
             Ok(file) => !matches!(Locked::now(&file), Ok(Some(_))),
             Err(_) => false,
         };
-        if !is_owned && let Err(error) = fs::remove_dir_all(&room) {
-            tracing::warn!("cannot remove {}: {error}", room.display());
+        if !is_owned && let Err(error) = fs::remove_dir_all(&folder) {
+            tracing::warn!("cannot remove {}: {error}", folder.display());
         }
     }
 }
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_room_goes_with_its_owner_and_what_a_kill_leaves_is_swept() {
+    fn a_folder_goes_with_its_owner_and_what_a_kill_leaves_is_swept() {
         let cache = tempfile::tempdir().unwrap();
         let all = cache.path().join("lab/guests");
         let first = LockedFolder::make(cache.path()).unwrap();
