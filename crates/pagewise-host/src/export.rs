@@ -28,13 +28,13 @@ pub struct Format {
     /// What it is, in a few words.
     pub about: &'static str,
     /// What it holds of a recording.
-    pub holds: Holds,
+    pub holds: FormatContent,
     make: Exporter,
 }
 
 /// What a format holds of a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Holds {
+pub enum FormatContent {
     /// Series.
     Series,
     /// Series, and processes as series of their own.
@@ -49,10 +49,10 @@ enum Exporter {
     /// One file.
     File(fn(&ExportSelection<'_>) -> Result<Vec<u8>, ExportError>),
     /// A folder of files, each handed over with its name as soon as it is made: not all of them need to be in memory.
-    Folder(fn(&ExportSelection<'_>, Keep<'_>) -> Result<(), ExportError>),
+    Folder(fn(&ExportSelection<'_>, KeepFile<'_>) -> Result<(), ExportError>),
 }
 
-type Keep<'a> = &'a mut dyn FnMut(&str, &[u8]) -> Result<(), ExportError>;
+type KeepFile<'a> = &'a mut dyn FnMut(&str, &[u8]) -> Result<(), ExportError>;
 
 /// What is exported.
 struct ExportSelection<'a> {
@@ -73,9 +73,9 @@ impl ExportSelection<'_> {
     }
 
     /// Whether the selection takes anything that the format could hold.
-    fn has_series(&self, holds: Holds) -> Result<bool, RecordingError> {
+    fn has_series(&self, holds: FormatContent) -> Result<bool, RecordingError> {
         let takes_series = self.recording.series().iter().any(|series| self.selection.takes(series));
-        let takes_processes = holds == Holds::SeriesAndProcesses && processes::are_taken(self.selection);
+        let takes_processes = holds == FormatContent::SeriesAndProcesses && processes::are_taken(self.selection);
         let is_everything = self.selection.series.is_empty();
         Ok(is_everything || takes_series || (takes_processes && self.recording.walks()?.is_some()))
     }
@@ -173,7 +173,7 @@ pub fn export(
 
 fn folder(
     chosen: &ExportSelection<'_>,
-    make: fn(&ExportSelection<'_>, Keep<'_>) -> Result<(), ExportError>,
+    make: fn(&ExportSelection<'_>, KeepFile<'_>) -> Result<(), ExportError>,
     folder: &Path,
 ) -> Result<Vec<PathBuf>, ExportError> {
     std::fs::create_dir_all(folder).map_err(|source| match source.kind() {

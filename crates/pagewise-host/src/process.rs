@@ -429,8 +429,8 @@ struct Running {
     pid: u32,
     started_at: Instant,
     waiter: Option<JoinHandle<()>>,
-    stdout: Kept,
-    stderr: Kept,
+    stdout: OutputTail,
+    stderr: OutputTail,
 }
 
 impl Running {
@@ -476,8 +476,8 @@ impl Running {
         })?;
         let pid = child.id();
         let (stdout, stderr) = match file {
-            Some(path) => (Kept::InFile(path), Kept::Nothing),
-            None => (Kept::pipe(child.stdout.take()), Kept::pipe(child.stderr.take())),
+            Some(path) => (OutputTail::InFile(path), OutputTail::Nothing),
+            None => (OutputTail::pipe(child.stdout.take()), OutputTail::pipe(child.stderr.take())),
         };
         let waiter = thread::Builder::new()
             .name("wait".to_owned())
@@ -592,15 +592,15 @@ fn open_procs(cgroup: &Path) -> io::Result<OwnedFd> {
 }
 
 /// The end of an output stream.
-enum Kept {
+enum OutputTail {
     Nothing,
     InFile(PathBuf),
     Piped { tail: Arc<Mutex<Vec<u8>>>, reader: Option<JoinHandle<()>> },
 }
 
-impl Kept {
-    fn pipe(stream: Option<impl Read + Send + 'static>) -> Kept {
-        let Some(mut stream) = stream else { return Kept::Nothing };
+impl OutputTail {
+    fn pipe(stream: Option<impl Read + Send + 'static>) -> OutputTail {
+        let Some(mut stream) = stream else { return OutputTail::Nothing };
         let tail = Arc::new(Mutex::new(Vec::new()));
         let shared = Arc::clone(&tail);
         let read_all = move || {
@@ -615,14 +615,14 @@ impl Kept {
             }
         };
         let reader = thread::Builder::new().name("output".to_owned()).stack_size(64 << 10).spawn(read_all).ok();
-        Kept::Piped { tail, reader }
+        OutputTail::Piped { tail, reader }
     }
 
     fn finish(self) -> String {
         match self {
-            Kept::Nothing => String::new(),
-            Kept::InFile(path) => end_of_file(&path).unwrap_or_default(),
-            Kept::Piped { tail, reader } => {
+            OutputTail::Nothing => String::new(),
+            OutputTail::InFile(path) => end_of_file(&path).unwrap_or_default(),
+            OutputTail::Piped { tail, reader } => {
                 let deadline = Instant::now() + OUTPUT_GRACE;
                 while reader.as_ref().is_some_and(|reader| !reader.is_finished()) && Instant::now() < deadline {
                     thread::sleep(Duration::from_millis(1));

@@ -5,7 +5,7 @@ use crate::scripted::Chance;
 use pagewise_core::experiment::order::Order;
 use pagewise_core::experiment::plan::Plan;
 use pagewise_core::experiment::point::{Outcome, Point};
-use pagewise_core::experiment::stacks::{Kept, RunStacks, counted};
+use pagewise_core::experiment::stacks::{RunStacks, StacksOfRuns, counted};
 use pagewise_core::recording::{Profile, SamplingEvent, StackSample};
 
 /// A stack, and how much of a run's CPU time is spent in it.
@@ -82,9 +82,9 @@ impl Cpus {
 /// # Panics
 /// When the plan's numbers cannot be used.
 #[must_use]
-pub fn kept(plan: &Plan, order: &Order, points: &[Point], cpus: &Cpus, seed: u64) -> Kept {
+pub fn kept(plan: &Plan, order: &Order, points: &[Point], cpus: &Cpus, seed: u64) -> StacksOfRuns {
     let mut chance = Chance::new(seed);
-    let mut kept = Kept::default();
+    let mut kept = StacksOfRuns::default();
     let judged = &plan.contrasts[0];
     for point in counted(plan, order, points, &[]).expect("the plan's numbers can be used") {
         assert_eq!(point.outcome, Outcome::Ok);

@@ -25,14 +25,14 @@ const BEGIN_UPDATE: &[u8] = b"\x1b[?2026h";
 const END_UPDATE: &[u8] = b"\x1b[?2026l";
 
 /// What came from the program, and what it looks like.
-struct Seen {
+struct ProgramOutput {
     screen: vt100::Parser,
     /// Came, and is not shown yet: an update whose end has not come, or what may be the first bytes of its beginning.
     held: Vec<u8>,
     bytes: Vec<u8>,
 }
 
-impl Seen {
+impl ProgramOutput {
     fn take(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
         self.held.extend_from_slice(bytes);
@@ -70,14 +70,14 @@ pub struct Terminal {
     /// The program's side, kept open to ask it how it is set.
     side: OwnedFd,
     before: Termios,
-    seen: Arc<Mutex<Seen>>,
+    seen: Arc<Mutex<ProgramOutput>>,
     is_over: Arc<AtomicBool>,
     reading: Option<JoinHandle<()>>,
 }
 
 /// How a program left its terminal.
 #[derive(Debug)]
-pub struct Left {
+pub struct TerminalAtExit {
     /// Its exit code; `None` when a signal ended it.
     pub code: Option<i32>,
     /// Whether the terminal's settings are those from before.
@@ -92,7 +92,7 @@ pub struct Left {
     pub bytes: Vec<u8>,
 }
 
-impl Left {
+impl TerminalAtExit {
     /// Whether nothing is left of what filled the screen.
     #[must_use]
     pub fn is_restored(&self) -> bool {
@@ -127,7 +127,7 @@ impl Terminal {
         let child = command.envs(variables.iter().copied()).spawn().expect("setsid of util-linux");
         let or = |cells: u16, otherwise: u16| some(if cells == 0 { otherwise } else { cells });
         let screen = vt100::Parser::new(or(rows, 24), or(columns, 80), 0);
-        let seen = Arc::new(Mutex::new(Seen { screen, held: Vec::new(), bytes: Vec::new() }));
+        let seen = Arc::new(Mutex::new(ProgramOutput { screen, held: Vec::new(), bytes: Vec::new() }));
         let is_over = Arc::new(AtomicBool::new(false));
         let from = File::from(master.try_clone().expect("a descriptor"));
         let (to, until) = (Arc::clone(&seen), Arc::clone(&is_over));
@@ -224,7 +224,7 @@ impl Terminal {
     /// # Panics
     /// When it does not end.
     #[must_use]
-    pub fn wait(mut self) -> Left {
+    pub fn wait(mut self) -> TerminalAtExit {
         let deadline = Instant::now() + ENDS_WITHIN;
         let status = loop {
             if let Some(status) = self.child.try_wait().expect("our child") {
@@ -239,7 +239,7 @@ impl Terminal {
             == (self.before.input_modes, self.before.output_modes, self.before.control_modes, self.before.local_modes);
         self.with(|seen| {
             let screen = seen.screen.screen();
-            Left {
+            TerminalAtExit {
                 code: status.code(),
                 is_set_as_before,
                 is_main_screen: !screen.alternate_screen(),
@@ -250,7 +250,7 @@ impl Terminal {
         })
     }
 
-    fn with<T>(&self, what: impl FnOnce(&mut Seen) -> T) -> T {
+    fn with<T>(&self, what: impl FnOnce(&mut ProgramOutput) -> T) -> T {
         what(&mut self.seen.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
@@ -268,7 +268,7 @@ fn size(columns: u16, rows: u16) -> Winsize {
 }
 
 /// Takes what the program writes until it is over and nothing is left.
-fn read(mut from: File, to: &Mutex<Seen>, is_over: &AtomicBool) {
+fn read(mut from: File, to: &Mutex<ProgramOutput>, is_over: &AtomicBool) {
     let mut bytes = [0; 4096];
     loop {
         let was_over = is_over.load(Ordering::Acquire);
@@ -300,7 +300,7 @@ mod tests {
         let (begin, end) = (7, 7 + BEGIN_UPDATE.len() + 14 + END_UPDATE.len());
         for cut in 0..=bytes.len() {
             let mut seen =
-                Seen { screen: vt100::Parser::new(some(2), some(40), 0), held: Vec::new(), bytes: Vec::new() };
+                ProgramOutput { screen: vt100::Parser::new(some(2), some(40), 0), held: Vec::new(), bytes: Vec::new() };
             seen.take(&bytes[..cut]);
             let whole = seen.screen.screen().contents();
             let expected = match cut {

@@ -13,7 +13,7 @@ use pagewise_host::root::Root;
 use pagewise_host::source::cpu::{self, CpuTimes};
 use pagewise_host::store::recording::Recording;
 use pagewise_testkit::trouble::runner::Runner;
-use pagewise_testkit::trouble::{Shown, Trouble, find, make_what_is_asked};
+use pagewise_testkit::trouble::{ProofResult, Trouble, find, make_what_is_asked};
 use pagewise_testkit::{HostUnchanged, Lateness, host_lock};
 use rustix::thread::{ClockId, clock_nanosleep_absolute};
 use rustix::time::Timespec;
@@ -175,7 +175,7 @@ fn milliseconds(value: Option<f64>) -> String {
     value.map_or_else(|| "missed".to_owned(), |value| format!("{value:.2} ms"))
 }
 
-fn save(load: &Trouble, ours: &Lateness, bare: &Lateness, times: CpuTimes, shown: &[Shown]) {
+fn save(load: &Trouble, ours: &Lateness, bare: &Lateness, times: CpuTimes, shown: &[ProofResult]) {
     let of = |ticks: &Lateness| {
         serde_json::json!({
             "planned": ticks.planned(),

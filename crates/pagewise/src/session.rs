@@ -18,7 +18,7 @@ use pagewise_core::unit::Seconds;
 use pagewise_host::process::Interrupt;
 use pagewise_host::root::Root;
 use pagewise_host::store::bundle::Bundle;
-use pagewise_host::trial::session::{self, Held, Start, Wait, Words, bundle_path};
+use pagewise_host::trial::session::{self, HeldHost, Start, Wait, Words, bundle_path};
 use pagewise_host::tunable::Places;
 use pagewise_host::workload;
 use std::env;
@@ -139,7 +139,7 @@ impl Session {
     }
 
     /// Takes the host for a new trial, before anything of it is read.
-    pub(crate) fn hold_for(&self, plan: &Plan) -> Result<Held, Failure> {
+    pub(crate) fn hold_for(&self, plan: &Plan) -> Result<HeldHost, Failure> {
         self.here().hold_for(plan).map_err(|error| self.told.failure(error, &bundle_path(plan)))
     }
 
@@ -188,7 +188,7 @@ impl Session {
     }
 
     /// Runs a new trial to its end, or until something stops it.
-    pub(crate) fn start(&self, held: Held, plan: Plan, start: Start<'_>) -> Result<Bundle, Failure> {
+    pub(crate) fn start(&self, held: HeldHost, plan: Plan, start: Start<'_>) -> Result<Bundle, Failure> {
         let path = bundle_path(&plan);
         self.here().start(held, plan, start).map_err(|error| self.told.failure(error, &path))
     }

@@ -152,7 +152,7 @@ impl Model {
     }
 
     /// What the next verb that writes does first.
-    fn recover(&mut self) -> Option<undo::Undone<Broken>> {
+    fn recover(&mut self) -> Option<undo::UndoOutcome<Broken>> {
         let replayed = replay(&self.journal).unwrap_or_else(|damage| panic!("{damage}\n{}", self.text()));
         self.journal.truncate(replayed.whole_bytes);
         let mut set = replayed.set?;

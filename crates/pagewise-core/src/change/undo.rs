@@ -56,7 +56,7 @@ pub fn decide_coupled(before: &Value, stage: &Stage, now: &str) -> (String, bool
 
 /// What an undo did.
 #[derive(Debug)]
-pub struct Undone<E> {
+pub struct UndoOutcome<E> {
     /// Per setting, last written first.
     pub settings: Vec<UndoneSetting>,
     /// The journal could not be written. The values were restored all the same: they matter more than their record, and
@@ -80,8 +80,8 @@ pub struct UndoneSetting {
 }
 
 /// Undoes whatever of the set is still ours, last write first. Goes on after a failure: each value counts.
-pub fn undo<M: Machine>(set: &mut ChangeSet, machine: &mut M) -> Undone<M::Error> {
-    let mut undone = Undone { settings: Vec::new(), trouble: None, closed: false };
+pub fn undo<M: Machine>(set: &mut ChangeSet, machine: &mut M) -> UndoOutcome<M::Error> {
+    let mut undone = UndoOutcome { settings: Vec::new(), trouble: None, closed: false };
     for write in (0..set.begin.writes.len()).rev() {
         if matches!(set.stages[write], Stage::Done(_)) {
             continue;

@@ -9,7 +9,7 @@ use super::found::{Comparison, CounterContrast};
 use super::plain_samples::Percent;
 use super::question::Question;
 use super::table::{Counter, Table};
-use super::within::Within;
+use super::within::PairedBlocks;
 use crate::stats::{percent, summary, welch};
 use std::collections::BTreeSet;
 
@@ -20,7 +20,7 @@ pub(super) fn compare(table: &Table, question: &Question, cells: &[Cell], compar
     let (mut a, mut b) = (Vec::new(), Vec::new());
     let mut total = 0;
     for (cell, comparison) in cells.iter().zip(comparisons.iter_mut()) {
-        let within = (comparison.method != Design::Independent).then(|| Within::of(table, cell));
+        let within = (comparison.method != Design::Independent).then(|| PairedBlocks::of(table, cell));
         for counter in &table.counters {
             comparison.counters.extend(match &within {
                 Some(within) => of_blocks(question, comparison.method, within, counter),
@@ -100,7 +100,7 @@ fn of_samples(question: &Question, name: &str, a: &[f64], b: &[f64]) -> Option<C
 }
 
 /// By the differences within blocks, as the value itself. `None` where all of these are nothing.
-fn of_blocks(question: &Question, design: Design, within: &Within, counter: &Counter) -> Option<CounterContrast> {
+fn of_blocks(question: &Question, design: Design, within: &PairedBlocks, counter: &Counter) -> Option<CounterContrast> {
     let value = |row: usize| counter.values.get(row).copied().filter(|value| value.is_finite());
     let mean = |rows: &[usize]| summary::mean(&rows.iter().filter_map(|row| value(*row)).collect::<Vec<_>>());
     let differences = within.differences(value);

@@ -10,7 +10,7 @@ use super::plain_samples::{
 use super::question::{BLOCK, Blocks, Question};
 use super::rule::{LEAST_SPREAD, LogIntervals};
 use super::table::Table;
-use super::within::Within;
+use super::within::PairedBlocks;
 use crate::stats::contrast::Contrast;
 use crate::stats::{bootstrap, equivalence, hedges_g, hodges_lehmann, mann_whitney, percent};
 use crate::stats::{shapiro_wilk, summary, welch};
@@ -37,7 +37,7 @@ pub(super) struct Effects {
     /// How the values hang together, and so what the verdict goes by.
     pub(super) method: Design,
     /// ln(b / a) by that method, or why there is none.
-    pub(super) effect: Result<Judged, String>,
+    pub(super) effect: Result<VerdictBasis, String>,
     /// The differences it is of; none of values that nothing ties together.
     pub(super) differences: Vec<BlockDifference>,
     pub(super) plain: PlainSamples,
@@ -45,13 +45,13 @@ pub(super) struct Effects {
 
 /// What a verdict goes by.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Judged {
+pub(super) struct VerdictBasis {
     contrast: Contrast,
     period: Option<f64>,
     pub(super) intervals: LogIntervals,
 }
 
-impl Judged {
+impl VerdictBasis {
     /// As documents have it.
     pub(super) fn effect(&self) -> Effect {
         let ratios = |(low, high): (f64, f64)| Interval { low: libm::exp(low), high: libm::exp(high) };
@@ -139,7 +139,7 @@ impl Effects {
         {
             Some(found) => (found.blocked.method, Ok(found.judged), found.differences),
             None => {
-                let of_all = ratio.zip(log_ratio.as_ref()).map(|((ratio, _), logs)| Judged {
+                let of_all = ratio.zip(log_ratio.as_ref()).map(|((ratio, _), logs)| VerdictBasis {
                     contrast: Contrast { p: ratio.p, ..Contrast::new(logs.estimate, ratio.standard_error, ratio.df) },
                     period: None,
                     intervals: logs.intervals(),
@@ -234,7 +234,7 @@ fn why_no_shapiro(values: &[f64]) -> String {
 
 /// The estimate within blocks.
 struct WithinBlocks {
-    judged: Judged,
+    judged: VerdictBasis,
     differences: Vec<BlockDifference>,
     blocked: Blocked,
 }
@@ -247,7 +247,7 @@ fn within(table: &Table, question: &Question, cell: &Cell) -> Result<WithinBlock
     if cell.a.values.iter().chain(&cell.b.values).any(|value| *value <= 0.0) {
         return Err(why_no_logs(cell));
     }
-    let blocks = Within::of(table, cell);
+    let blocks = PairedBlocks::of(table, cell);
     let differences = blocks.differences(|row| table.values.get(row).copied().map(libm::log));
     let (method, found) = estimated(&blocks, &differences)
         .filter(|(_, found)| found.contrast.standard_error >= LEAST_SPREAD)
@@ -262,7 +262,7 @@ fn within(table: &Table, question: &Question, cell: &Cell) -> Result<WithinBlock
     }
     let intervals = LogIntervals { difference: (low, high), equivalence: (equivalence_low, equivalence_high) };
     Ok(WithinBlocks {
-        judged: Judged { contrast: found.contrast, period: found.period, intervals },
+        judged: VerdictBasis { contrast: found.contrast, period: found.period, intervals },
         blocked: Blocked {
             blocks: differences.len() as u32,
             method,
@@ -280,7 +280,7 @@ fn within(table: &Table, question: &Question, cell: &Cell) -> Result<WithinBlock
 }
 
 /// Pairs of one order only say nothing of what running second costs: they are compared as blocks.
-fn estimated(blocks: &Within, differences: &[BlockDifference]) -> Option<(Design, Estimate)> {
+fn estimated(blocks: &PairedBlocks, differences: &[BlockDifference]) -> Option<(Design, Estimate)> {
     let by = |design| estimate::within(design, differences).ok().map(|found| (design, found));
     by(Design::Pairs).filter(|_| blocks.are_pairs()).or_else(|| by(Design::Blocks))
 }

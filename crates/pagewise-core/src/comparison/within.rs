@@ -7,7 +7,7 @@ use crate::stats::summary;
 use std::collections::BTreeMap;
 
 /// Blocks that hold good runs of both levels, in the order of their numbers.
-pub(super) struct Within {
+pub(super) struct PairedBlocks {
     blocks: Vec<Block>,
 }
 
@@ -21,15 +21,15 @@ struct Block {
     a_first: Option<bool>,
 }
 
-impl Within {
-    pub(super) fn of(table: &Table, cell: &Cell) -> Within {
+impl PairedBlocks {
+    pub(super) fn of(table: &Table, cell: &Cell) -> PairedBlocks {
         let (a, mut b) = (by_block(table, &cell.a), by_block(table, &cell.b));
         let block = |(number, a): (u32, Vec<usize>)| {
             let b = b.remove(&number)?;
             let a_first = a_first(table, &a, &b);
             Some(Block { number, a, b, a_first })
         };
-        Within { blocks: a.into_iter().filter_map(block).collect() }
+        PairedBlocks { blocks: a.into_iter().filter_map(block).collect() }
     }
 
     /// Whether each block is one run of either level, of which one is known to have come first.

@@ -10,18 +10,18 @@ catalogue! {
     /// CPU time in programs of any priority.
     CPU_PROGRAMS = Quantity::total("stat", &[Is("user"), Is("nice")], Ticks)
         .printed(&[
-            Printed::sum(&[(IMPORT, "cpu_user_percent"), (IMPORT, "cpu_nice_percent")]),
-            Printed::sum(&[(IMPORT, "cpu_user_percent")]),
+            PrintedSum::sum(&[(IMPORT, "cpu_user_percent"), (IMPORT, "cpu_nice_percent")]),
+            PrintedSum::sum(&[(IMPORT, "cpu_user_percent")]),
         ])
         .line(Panel::Cpu, "cpu_user", "user", Share);
     /// CPU time in the kernel, on behalf of programs and in kernel threads.
     CPU_SYSTEM = Quantity::total("stat", &[Is("system")], Ticks)
-        .printed(&[Printed::sum(&[(IMPORT, "cpu_system_percent")])])
+        .printed(&[PrintedSum::sum(&[(IMPORT, "cpu_system_percent")])])
         .line(Panel::Cpu, "cpu_system", "system", Share)
         .column("sys", 3);
     /// CPU time in programs, in the kernel and in interrupts.
     CPU_BUSY = Quantity::total("stat", &[Is("user"), Is("nice"), Is("system"), Is("irq"), Is("softirq")], Ticks)
-        .printed(&[Printed::sum(&[(IMPORT, "cpu_busy_percent")])])
+        .printed(&[PrintedSum::sum(&[(IMPORT, "cpu_busy_percent")])])
         .aside(Panel::Cpu, "cpu_busy", "all but idle", Share)
         .column("cpu", 3);
     /// CPU time in nothing.
@@ -32,16 +32,16 @@ catalogue! {
     CPU_SOFTIRQ = Quantity::total("stat", &[Is("softirq")], Ticks);
     /// CPU time in interrupts and in what they left to do.
     CPU_INTERRUPTS = Quantity::total("stat", &[Is("irq"), Is("softirq")], Ticks)
-        .printed(&[Printed::sum(&[(IMPORT, "cpu_irq_percent"), (IMPORT, "cpu_softirq_percent")])])
+        .printed(&[PrintedSum::sum(&[(IMPORT, "cpu_irq_percent"), (IMPORT, "cpu_softirq_percent")])])
         .aside(Panel::Cpu, "cpu_interrupts", "interrupts", Share);
     /// CPU time in nothing, with I/O under way.
     CPU_IOWAIT = Quantity::total("stat", &[Is("iowait")], Ticks)
-        .printed(&[Printed::sum(&[(IMPORT, "cpu_iowait_percent")])])
+        .printed(&[PrintedSum::sum(&[(IMPORT, "cpu_iowait_percent")])])
         .aside(Panel::Cpu, "cpu_iowait", "waiting for I/O", Share)
         .column("wait", 4);
     /// CPU time taken by the hypervisor.
     CPU_STEAL = Quantity::total("stat", &[Is("steal")], Ticks)
-        .printed(&[Printed::sum(&[(IMPORT, "cpu_steal_percent")])])
+        .printed(&[PrintedSum::sum(&[(IMPORT, "cpu_steal_percent")])])
         .line(Panel::Cpu, "cpu_steal", "stolen", Share)
         .column("st", 2);
     /// CPU time that collections of garbage took in a program, as a JVM logs it.
@@ -58,12 +58,12 @@ catalogue! {
     CONTEXT_SWITCHES = Quantity::total("stat", &[Is("ctxt")], Count);
     /// Tasks that run or could.
     RUNNING = Quantity::level("stat", &[Is("procs_running")], Count)
-        .printed(&[Printed::sum(&[(IMPORT, "procs_running")])])
+        .printed(&[PrintedSum::sum(&[(IMPORT, "procs_running")])])
         .line(Panel::Tasks, "running", "running", LineUnit::Count)
         .column("run", 3);
     /// Tasks that wait for a disk or for memory.
     BLOCKED = Quantity::level("stat", &[Is("procs_blocked")], Count)
-        .printed(&[Printed::sum(&[(IMPORT, "procs_blocked")])])
+        .printed(&[PrintedSum::sum(&[(IMPORT, "procs_blocked")])])
         .line(Panel::Tasks, "blocked", "blocked", LineUnit::Count)
         .column("blk", 3);
     /// The part of all CPU time that was busy, as another tool wrote it down.

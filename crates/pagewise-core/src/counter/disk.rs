@@ -6,8 +6,8 @@ catalogue! {
     /// Pages read from swap.
     SWAP_IN = Quantity::total("vmstat", &[Is("pswpin")], Pages)
         .printed(&[
-            Printed::sum(&[(IMPORT, "pswpin_per_second")]),
-            Printed::sum(&[(IMPORT, "swap_in_per_second")]),
+            PrintedSum::sum(&[(IMPORT, "pswpin_per_second")]),
+            PrintedSum::sum(&[(IMPORT, "swap_in_per_second")]),
         ])
         .line(Panel::Disk, "swap_in", "swapped in", BytesPerSecond)
         .column("si", 4)
@@ -15,8 +15,8 @@ catalogue! {
     /// Pages written to swap.
     SWAP_OUT = Quantity::total("vmstat", &[Is("pswpout")], Pages)
         .printed(&[
-            Printed::sum(&[(IMPORT, "pswpout_per_second")]),
-            Printed::sum(&[(IMPORT, "swap_out_per_second")]),
+            PrintedSum::sum(&[(IMPORT, "pswpout_per_second")]),
+            PrintedSum::sum(&[(IMPORT, "swap_out_per_second")]),
         ])
         .line(Panel::Disk, "swap_out", "swapped out", BytesPerSecond)
         .column("so", 4)
@@ -24,16 +24,16 @@ catalogue! {
     /// What was read from disks.
     PAGE_IN = Quantity::total("vmstat", &[Is("pgpgin")], KiB)
         .printed(&[
-            Printed::sum(&[(IMPORT, "pgpgin_per_second")]),
-            Printed::sum(&[(IMPORT, "disk_read_per_second")]),
+            PrintedSum::sum(&[(IMPORT, "pgpgin_per_second")]),
+            PrintedSum::sum(&[(IMPORT, "disk_read_per_second")]),
         ])
         .line(Panel::Disk, "disk_read", "read", BytesPerSecond)
         .column("read", 4);
     /// What was written to disks.
     PAGE_OUT = Quantity::total("vmstat", &[Is("pgpgout")], KiB)
         .printed(&[
-            Printed::sum(&[(IMPORT, "pgpgout_per_second")]),
-            Printed::sum(&[(IMPORT, "disk_written_per_second")]),
+            PrintedSum::sum(&[(IMPORT, "pgpgout_per_second")]),
+            PrintedSum::sum(&[(IMPORT, "disk_written_per_second")]),
         ])
         .line(Panel::Disk, "disk_written", "written", BytesPerSecond)
         .column("writ", 4);

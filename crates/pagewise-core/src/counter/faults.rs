@@ -5,7 +5,7 @@ use super::prelude::*;
 catalogue! {
     /// Page faults.
     FAULTS = Quantity::total("vmstat", &[Is("pgfault")], Count)
-        .printed(&[Printed::sum(&[(IMPORT, "pgfault_per_second")])])
+        .printed(&[PrintedSum::sum(&[(IMPORT, "pgfault_per_second")])])
         .line(Panel::Faults, "faults", "all", PerSecond)
         .column("flt", 4);
     /// Page faults of the whole host without I/O (pgfault less pgmajfault).
@@ -14,13 +14,13 @@ catalogue! {
         .measure("host_minor_faults");
     /// Page faults of the whole host with I/O (pgmajfault).
     MAJOR_FAULTS = Quantity::total("vmstat", &[Is("pgmajfault")], Count)
-        .printed(&[Printed::sum(&[(IMPORT, "pgmajfault_per_second")])])
+        .printed(&[PrintedSum::sum(&[(IMPORT, "pgmajfault_per_second")])])
         .line(Panel::Faults, "major_faults", "from disk", PerSecond)
         .column("maj", 3)
         .measure("host_major_faults");
     /// Pages that went back to the kernel's free lists, whoever had them.
     FREED = Quantity::total("vmstat", &[Is("pgfree")], Pages)
-        .printed(&[Printed::sum(&[(IMPORT, "pgfree_per_second")])]);
+        .printed(&[PrintedSum::sum(&[(IMPORT, "pgfree_per_second")])]);
     /// CPU time of the command that another tool watched, in parts of one CPU.
     COMMAND_CPU = Quantity::level(IMPORT, &[Is("command_cpu_percent")], PercentHundredths);
     /// Page faults of that command.

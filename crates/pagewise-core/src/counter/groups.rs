@@ -18,7 +18,7 @@ catalogue! {
     /// CPU time of kernel threads by name.
     KERNEL_THREAD_CPU = Quantity::total("threads", &[Is("cpu")], Nanoseconds)
         .each()
-        .printed(&[Printed::sum(&[(IMPORT, "thread_cpu_percent")])]);
+        .printed(&[PrintedSum::sum(&[(IMPORT, "thread_cpu_percent")])]);
     /// How often a control group went over its `memory.high`.
     CGROUP_HIGH = Quantity::total("cgroup_events", &[Is("high")], Count).each();
     /// How often a control group met its `memory.max`.

@@ -53,13 +53,13 @@ catalogue! {
     MTHP_ANON = Quantity::level("thp", &[Is("nr_anon")], Count).each();
     /// Huge pages set aside.
     HUGETLB_TOTAL = Quantity::level("meminfo", &[Is("HugePages_Total")], Count)
-        .printed(&[Printed::huge_pages(&[(IMPORT, "hugetlb_used"), (IMPORT, "hugetlb_free")])]);
+        .printed(&[PrintedSum::huge_pages(&[(IMPORT, "hugetlb_used"), (IMPORT, "hugetlb_free")])]);
     /// Huge pages set aside, in no use.
     HUGETLB_FREE = Quantity::level("meminfo", &[Is("HugePages_Free")], Count)
-        .printed(&[Printed::huge_pages(&[(IMPORT, "hugetlb_free")])]);
+        .printed(&[PrintedSum::huge_pages(&[(IMPORT, "hugetlb_free")])]);
     /// Huge pages set aside, promised.
     HUGETLB_RESERVED = Quantity::level("meminfo", &[Is("HugePages_Rsvd")], Count)
-        .printed(&[Printed::huge_pages(&[(IMPORT, "hugetlb_reserved")])]);
+        .printed(&[PrintedSum::huge_pages(&[(IMPORT, "hugetlb_reserved")])]);
     /// Size of a huge page.
     HUGEPAGE_SIZE = Quantity::level("meminfo", &[Is("Hugepagesize")], KiB);
     /// Huge pages that the pool could not get.

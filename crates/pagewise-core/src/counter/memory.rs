@@ -18,8 +18,8 @@ catalogue! {
     /// Page cache with shared memory and blocks of devices.
     PAGE_CACHE = Quantity::level("meminfo", &[Is("Cached"), Is("Buffers")], KiB)
         .printed(&[
-            Printed::sum(&[(IMPORT, "page_cache"), ("meminfo", "Buffers")]),
-            Printed::sum(&[(IMPORT, "page_cache")]),
+            PrintedSum::sum(&[(IMPORT, "page_cache"), ("meminfo", "Buffers")]),
+            PrintedSum::sum(&[(IMPORT, "page_cache")]),
         ])
         .line(Panel::Memory, "cache", "page cache", Bytes)
         .column("cach", 4);
@@ -61,7 +61,7 @@ catalogue! {
     /// Swap in use.
     SWAP_USED = Quantity::level("meminfo", &[Is("SwapTotal")], KiB)
         .less(&[Is("SwapFree")])
-        .printed(&[Printed::sum(&[(IMPORT, "swap_used")])])
+        .printed(&[PrintedSum::sum(&[(IMPORT, "swap_used")])])
         .aside(Panel::Memory, "swap_used", "swap used", Bytes)
         .column("swap", 4);
     /// Size of all swap.
@@ -120,7 +120,7 @@ catalogue! {
     PROGRAMS_AT_MOST = Quantity::level(IMPORT, &[Is("programs_at_most")], KiB);
     /// Page cache, blocks of devices and, where the tool adds it, reclaimable slab.
     BUFFERS_AND_CACHE = Quantity::level("meminfo", &[Is("Cached"), Is("Buffers")], KiB)
-        .printed(&[Printed::sum(&[(IMPORT, "buffers_and_cache")])]);
+        .printed(&[PrintedSum::sum(&[(IMPORT, "buffers_and_cache")])]);
     /// Swap in use, as another tool wrote it down.
     IMPORTED_SWAP_USED = Quantity::level(IMPORT, &[Is("swap_used")], KiB);
     /// What was promised, of memory and swap together, as another tool wrote it down; more than all of it where more was promised than there is.

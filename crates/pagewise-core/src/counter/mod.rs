@@ -14,9 +14,9 @@ mod shown;
 pub mod tools;
 
 pub use describe::describe;
-pub use quantity::{Form, Name, Part, Printed, Quantity};
+pub use quantity::{Form, Name, Part, PrintedSum, Quantity};
 pub use raw_unit::{Kind, RawUnit};
-pub use shown::{Heading, LineUnit, Panel, Shown};
+pub use shown::{Heading, LineUnit, Panel, Presentation};
 
 /// The source of series that other tools compute and the kernel has no name for.
 pub const IMPORT: &str = "import";
@@ -29,7 +29,7 @@ mod prelude {
     pub(super) use super::RawUnit::{
         Count, Hundredths, KiB, Microseconds, Nanoseconds, PageHundredths, Pages, PercentHundredths, Ticks,
     };
-    pub(super) use super::{Form, Panel, Printed, Quantity};
+    pub(super) use super::{Form, Panel, PrintedSum, Quantity};
 }
 
 /// Quantities of a file: what stands above each is also what it means to people.

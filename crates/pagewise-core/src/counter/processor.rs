@@ -5,17 +5,17 @@ use super::prelude::*;
 catalogue! {
     /// Cycles of CPUs that were not idle, while the processor's counters ran.
     PMU_CYCLES = Quantity::total("pmu", &[Is("cycles")], Count)
-        .printed(&[Printed::sum(&[(IMPORT, "cpu_cycles_per_second")])]);
+        .printed(&[PrintedSum::sum(&[(IMPORT, "cpu_cycles_per_second")])]);
     /// Cycles with a page walk for a load under way.
     PMU_LOAD_WALKS = Quantity::total("pmu", &[Is("load_walk_cycles")], Count)
-        .printed(&[Printed::sum(&[(IMPORT, "load_walk_cycles_per_second")])]);
+        .printed(&[PrintedSum::sum(&[(IMPORT, "load_walk_cycles_per_second")])]);
     /// Cycles with a page walk for a store under way.
     PMU_STORE_WALKS = Quantity::total("pmu", &[Is("store_walk_cycles")], Count)
-        .printed(&[Printed::sum(&[(IMPORT, "store_walk_cycles_per_second")])]);
+        .printed(&[PrintedSum::sum(&[(IMPORT, "store_walk_cycles_per_second")])]);
     /// Translations that were in no TLB, on processors that tell no more.
     PMU_MISSES = Quantity::total("pmu", &[Is("load_misses"), Is("store_misses")], Count).printed(&[
-        Printed::sum(&[(IMPORT, "load_misses_per_second"), (IMPORT, "store_misses_per_second")]),
-        Printed::sum(&[(IMPORT, "load_misses_per_second")]),
+        PrintedSum::sum(&[(IMPORT, "load_misses_per_second"), (IMPORT, "store_misses_per_second")]),
+        PrintedSum::sum(&[(IMPORT, "load_misses_per_second")]),
     ]);
     /// Shootdowns of translations received from other CPUs.
     TLB_REMOTE_RECEIVED = Quantity::total("vmstat", &[Is("nr_tlb_remote_flush_received")], Count)

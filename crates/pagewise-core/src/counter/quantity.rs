@@ -1,6 +1,6 @@
 //! What a quantity is: the names it has had, how it is worked out from them, its unit, and where it is shown.
 
-use super::shown::{Heading, LineUnit, Panel, Shown};
+use super::shown::{Heading, LineUnit, Panel, Presentation};
 use super::{Kind, RawUnit};
 
 /// What zones are called at the end of a name (`mm/vmstat.c`, 6.12: `TEXTS_FOR_ZONES`).
@@ -81,24 +81,24 @@ pub struct Form {
 
 /// A sum that other tools print in place of a quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Printed {
+pub struct PrintedSum {
     /// Source and name of each number; all must be there.
     pub of: &'static [(&'static str, &'static str)],
     /// It is in bytes, and the quantity counts huge pages.
     pub is_huge_pages: bool,
 }
 
-impl Printed {
+impl PrintedSum {
     /// This sum.
     #[must_use]
-    pub const fn sum(of: &'static [(&'static str, &'static str)]) -> Printed {
-        Printed { of, is_huge_pages: false }
+    pub const fn sum(of: &'static [(&'static str, &'static str)]) -> PrintedSum {
+        PrintedSum { of, is_huge_pages: false }
     }
 
     /// Bytes of huge pages.
     #[must_use]
-    pub const fn huge_pages(of: &'static [(&'static str, &'static str)]) -> Printed {
-        Printed { of, is_huge_pages: true }
+    pub const fn huge_pages(of: &'static [(&'static str, &'static str)]) -> PrintedSum {
+        PrintedSum { of, is_huge_pages: true }
     }
 }
 
@@ -122,9 +122,9 @@ pub struct Quantity {
     /// On older ones, the newest first.
     pub formerly: &'static [Form],
     /// What other tools print in its place: the first counts that is there as a whole.
-    pub printed: &'static [Printed],
+    pub printed: &'static [PrintedSum],
     /// Where people see it.
-    pub shown: Option<Shown>,
+    pub shown: Option<Presentation>,
     /// Its name as a measure of a host between two instants.
     pub measure: Option<&'static str>,
 }
@@ -190,27 +190,27 @@ impl Quantity {
 
     /// What other tools print in its place.
     #[must_use]
-    pub const fn printed(self, printed: &'static [Printed]) -> Quantity {
+    pub const fn printed(self, printed: &'static [PrintedSum]) -> Quantity {
         Quantity { printed, ..self }
     }
 
     /// Drawn in this panel before anybody asks. `id` is stable, for programs.
     #[must_use]
     pub const fn line(self, panel: Panel, id: &'static str, label: &'static str, unit: LineUnit) -> Quantity {
-        Quantity { shown: Some(Shown { id, label, panel, unit, at_first: true, heading: None }), ..self }
+        Quantity { shown: Some(Presentation { id, label, panel, unit, at_first: true, heading: None }), ..self }
     }
 
     /// Drawn in this panel when somebody asks.
     #[must_use]
     pub const fn aside(self, panel: Panel, id: &'static str, label: &'static str, unit: LineUnit) -> Quantity {
-        Quantity { shown: Some(Shown { id, label, panel, unit, at_first: false, heading: None }), ..self }
+        Quantity { shown: Some(Presentation { id, label, panel, unit, at_first: false, heading: None }), ..self }
     }
 
     /// A column of `watch`, too: its heading, which is also what `--columns` takes, and its width.
     #[must_use]
     pub const fn column(self, name: &'static str, width: usize) -> Quantity {
         let shown = match self.shown {
-            Some(shown) => Some(Shown { heading: Some(Heading { name, width }), ..shown }),
+            Some(shown) => Some(Presentation { heading: Some(Heading { name, width }), ..shown }),
             None => None,
         };
         Quantity { shown, ..self }

@@ -21,14 +21,14 @@ catalogue! {
     SCAN_KSWAPD = Quantity::total("vmstat", &[Is("pgscan_kswapd")], Pages)
         .since(SINCE_4_8)
         .formerly(&[Form { of: &[PerZone("pgscan_kswapd")], less: &[], kernels: PER_ZONE }])
-        .printed(&[Printed::sum(&[(IMPORT, "pgscank_per_second")])])
+        .printed(&[PrintedSum::sum(&[(IMPORT, "pgscank_per_second")])])
         .line(Panel::Reclaim, "scan_kswapd", "scanned by kswapd", PagesPerSecond)
         .column("kswp", 4);
     /// Pages allocations scanned.
     SCAN_DIRECT = Quantity::total("vmstat", &[Is("pgscan_direct")], Pages)
         .since(SINCE_4_8)
         .formerly(&[Form { of: &[PerZone("pgscan_direct")], less: &[], kernels: PER_ZONE }])
-        .printed(&[Printed::sum(&[(IMPORT, "pgscand_per_second")])])
+        .printed(&[PrintedSum::sum(&[(IMPORT, "pgscand_per_second")])])
         .line(Panel::Reclaim, "scan_direct", "scanned directly", PagesPerSecond)
         .column("drct", 4);
     /// Pages kswapd freed.
@@ -79,8 +79,8 @@ catalogue! {
     .since(SINCE_4_8)
     .formerly(&[Form { of: &[PerZone("pgscan_kswapd"), PerZone("pgscan_direct")], less: &[], kernels: PER_ZONE }])
     .printed(&[
-        Printed::sum(&[(IMPORT, "pages_scanned_per_second")]),
-        Printed::sum(&[(IMPORT, "pgscank_per_second"), (IMPORT, "pgscand_per_second")]),
+        PrintedSum::sum(&[(IMPORT, "pages_scanned_per_second")]),
+        PrintedSum::sum(&[(IMPORT, "pgscank_per_second"), (IMPORT, "pgscand_per_second")]),
     ])
     .measure("pages_scanned");
     /// Pages that reclaim freed, whoever asked for it.

@@ -64,7 +64,7 @@ pub struct Heading {
 
 /// Where a quantity is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shown {
+pub struct Presentation {
     /// Stable, for programs.
     pub id: &'static str,
     /// For people.

@@ -7,14 +7,14 @@ catalogue! {
     ALLOCSTALL = Quantity::total("vmstat", &[PerZone("allocstall")], Count)
         .since("4.8 (include/linux/vm_event_item.h)")
         .formerly(&[Form { of: &[Is("allocstall")], less: &[], kernels: "to 4.7 (include/linux/vm_event_item.h)" }])
-        .printed(&[Printed::sum(&[(IMPORT, "allocstall_per_second")])])
+        .printed(&[PrintedSum::sum(&[(IMPORT, "allocstall_per_second")])])
         .line(Panel::Stalls, "allocstall", "direct reclaims", PerSecond)
         .column("stall", 5)
         .measure("alloc_stalls");
     /// Allocations that had to compact memory themselves (compact_stall).
     COMPACT_STALL = Quantity::total("vmstat", &[Is("compact_stall")], Count)
         .since("2.6.35 (mm/vmstat.c); Red Hat's 2.6.32")
-        .printed(&[Printed::sum(&[(IMPORT, "compact_stall_per_second")])])
+        .printed(&[PrintedSum::sum(&[(IMPORT, "compact_stall_per_second")])])
         .line(Panel::Stalls, "compact_stall", "direct compactions", PerSecond)
         .column("cmp", 3)
         .measure("compact_stalls");
@@ -48,4 +48,6 @@ catalogue! {
     NOTHING_TO_FREE = Quantity::level(IMPORT, &[Is("nothing_to_free")], Count);
     /// Allocations of larger blocks that failed, by order.
     FAILED_LARGE = Quantity::total(IMPORT, &[Is("failed_large")], Count).each();
+    /// Allocations of larger blocks for which the kernel killed a process of the host, by order.
+    KILLED_FOR_LARGE = Quantity::total(IMPORT, &[Is("killed_for_large")], Count).each();
 }

@@ -9,13 +9,14 @@ use super::answer::Answer;
 use super::case::{Case, Draft, Verdict, said};
 use super::document::{Confidence, Participant, Quantity, Severity, Tier};
 use super::observed::{Hits, Missing};
-use super::words;
-use crate::import::Kind;
+use super::{rules, words};
+use crate::import::{Kind, ON_CPU};
 use crate::recording::StallKind;
 
-/// What names a rule, and the words for it.
-const NAMED: [(&str, StallKind, &str); 6] = [
+/// What names a rule, and the words for it. Compaction is a storm where a task never left the CPU for it.
+const NAMED: [(&str, StallKind, &str); 7] = [
     ("compaction-storm", StallKind::Compaction, "compacting memory"),
+    ("compaction-stalls", StallKind::Compaction, "compacting memory"),
     ("direct-reclaim-stalls", StallKind::DirectReclaim, "freeing memory for an allocation"),
     ("memcg-limit-thrash", StallKind::CgroupReclaim, "freeing memory within the limit of a control group"),
     ("dirty-throttling", StallKind::DirtyBalance, "being held back as a writer"),
@@ -53,6 +54,9 @@ pub(super) fn name(verdict: Verdict, case: &Case<'_>) -> Verdict {
     let Some((_, kind, what)) = named else { return verdict };
     let all = Hits::always(Answer::Yes, case.windows().count);
     let Some(stalled) = case.stalled(*kind, &all) else { return verdict };
+    if case.rule.id == "compaction-storm" && !stalled.outcomes.iter().any(|(outcome, _)| outcome == ON_CPU) {
+        return verdict;
+    }
     let longest = stalled.durations.longest() as f64 * 1e-9;
     // Stacks that somebody had printed say that it is so now, and nothing of how long.
     let is_seen = longest < LONG && stalled.seen > 0;
@@ -89,6 +93,7 @@ pub(super) fn name(verdict: Verdict, case: &Case<'_>) -> Verdict {
     };
     Verdict::Found(Box::new(Draft {
         summary,
+        other: (case.rule.id == "compaction-stalls").then_some((case.rule.title, rules::WAITS)),
         at_least: Some(if is_seen { Severity::Low } else { Severity::Medium }),
         confidence: Some(Confidence::Low),
         tiers: vec![Tier::Stalls],
@@ -139,7 +144,6 @@ fn traced(case: &Case<'_>, missing: &[Missing]) -> Option<Verdict> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::rules;
     use super::*;
 
     #[test]

@@ -116,7 +116,7 @@ pub struct ReclaimedBy {
 
 /// Totals at an instant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Paid {
+pub struct CostTotals {
     /// Nanoseconds of kernel time.
     pub cpu: u64,
     /// Bytes that were read for it, from memory or not. Those that came in where nobody knows.
@@ -125,9 +125,9 @@ pub struct Paid {
     pub came: u64,
 }
 
-impl Paid {
-    fn since(self, before: Paid) -> Paid {
-        Paid {
+impl CostTotals {
+    fn since(self, before: CostTotals) -> CostTotals {
+        CostTotals {
             cpu: self.cpu.saturating_sub(before.cpu),
             read: self.read.saturating_sub(before.read),
             came: self.came.saturating_sub(before.came),
@@ -144,13 +144,13 @@ impl Paid {
 /// What reading from memory costs, nanoseconds for a byte: learnt where a stretch of a stream finds all that it reads there.
 #[derive(Clone, Copy, Debug, Default)]
 struct Copying {
-    began: Option<Paid>,
+    began: Option<CostTotals>,
     cost: Option<f64>,
 }
 
 impl Copying {
     /// `true`: since the last such answer all that was read lay in memory.
-    fn observe(&mut self, paid: Paid) -> bool {
+    fn observe(&mut self, paid: CostTotals) -> bool {
         let since = paid.since(*self.began.get_or_insert(paid));
         if since.came as f64 > ALL_IN_MEMORY * LEAST as f64 {
             self.began = Some(paid);
@@ -164,7 +164,7 @@ impl Copying {
     }
 
     /// Nanoseconds for each byte that came in, reading from memory left out. `None` where too little of what was read came in.
-    fn left_out_of(&self, since: Paid) -> Option<f64> {
+    fn left_out_of(&self, since: CostTotals) -> Option<f64> {
         let missing = since.missing();
         let least = if self.cost.is_some() { LEAST_MISSING } else { LEAST_MISSING_AT_FIRST };
         let came = missing * since.read as f64;
@@ -203,7 +203,7 @@ impl Costs {
 /// What filling costs, with the guard and without. Whatever reclaims is in both: the guard's own time here, kswapd's there.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Filling {
-    began: Option<(u64, Paid)>,
+    began: Option<(u64, CostTotals)>,
     copying: Copying,
     cycle: u64,
     by: ReclaimedBy,
@@ -217,7 +217,7 @@ pub struct Filling {
 impl Filling {
     /// Takes in totals of what was paid and for what, and who reclaimed since the last sample. `true`: for
     /// some time it has been dearer with the guard than without.
-    pub fn observe(&mut self, at: u64, paid: Paid, by: ReclaimedBy) -> bool {
+    pub fn observe(&mut self, at: u64, paid: CostTotals, by: ReclaimedBy) -> bool {
         let Some((began, before)) = self.began else {
             self.starts(at, paid);
             return false;
@@ -249,7 +249,7 @@ impl Filling {
     }
 
     /// A window begins now, whatever was before.
-    pub fn starts(&mut self, at: u64, paid: Paid) {
+    pub fn starts(&mut self, at: u64, paid: CostTotals) {
         self.began = Some((at, paid));
         self.by = ReclaimedBy::default();
     }
@@ -322,7 +322,7 @@ mod tests {
     struct Host {
         filling: Filling,
         at: u64,
-        paid: Paid,
+        paid: CostTotals,
     }
 
     impl Host {
@@ -336,7 +336,7 @@ mod tests {
                 filling.observe(0, *paid, ReclaimedBy::default());
             }
             *at += WINDOW;
-            *paid = Paid { cpu: paid.cpu + cpu, read: paid.read + read, came: paid.came + came };
+            *paid = CostTotals { cpu: paid.cpu + cpu, read: paid.read + read, came: paid.came + came };
             filling.observe(*at, *paid, by)
         }
     }
@@ -396,15 +396,15 @@ mod tests {
     #[test]
     fn half_a_second_of_the_kernel_is_enough() {
         let mut filling = Filling::default();
-        filling.observe(0, Paid::default(), ReclaimedBy::default());
-        let paid = |cpu: u64, came: u64| Paid { cpu, read: came, came };
+        filling.observe(0, CostTotals::default(), ReclaimedBy::default());
+        let paid = |cpu: u64, came: u64| CostTotals { cpu, read: came, came };
         let quarter = SECOND / 4;
         for quarters in 1..=2 {
             assert!(!filling.knows_without());
             filling.observe(quarters * quarter, paid(quarters * 100_000_000, quarters << 30), KERNEL);
         }
         assert!(filling.knows_without());
-        filling.starts(SECOND, Paid::default());
+        filling.starts(SECOND, CostTotals::default());
         filling.observe(SECOND + quarter, paid(100_000_000, 1 << 30), GUARD);
         assert_eq!(filling.known().0, None, "the guard's window holds several batches");
     }
@@ -412,10 +412,10 @@ mod tests {
     #[test]
     fn little_that_comes_in_is_waited_for() {
         let mut filling = Filling::default();
-        filling.observe(0, Paid::default(), KERNEL);
+        filling.observe(0, CostTotals::default(), KERNEL);
         for second in 1..=20 {
             let came = second * (16 << 20);
-            filling.observe(second * SECOND, Paid { cpu: second * 10_000_000, read: came, came }, KERNEL);
+            filling.observe(second * SECOND, CostTotals { cpu: second * 10_000_000, read: came, came }, KERNEL);
         }
         assert!(!filling.knows_without());
     }

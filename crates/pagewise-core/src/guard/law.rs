@@ -6,7 +6,7 @@
 //! off with it than without.
 
 use super::brake::{BatchOutcome, Brake, CameBack};
-use super::cost::{Filling, Freeing, Paid, ReclaimedBy};
+use super::cost::{CostTotals, Filling, Freeing, ReclaimedBy};
 use super::inflow::{Cause, Inflow};
 use super::sample::{Domain, Sample};
 use super::{ControlLaw, Decision, MILLISECOND, SECOND, Slice};
@@ -418,13 +418,13 @@ impl Law {
 
     /// What was paid in all: by the streams alone where they are known, since what else the host does in the kernel comes and goes with its jobs.
     /// Their totals are as old as their last reading, so what came in since is left out.
-    fn paid(&self, sample: &Sample<'_>) -> Paid {
+    fn paid(&self, sample: &Sample<'_>) -> CostTotals {
         let Some(streams) = sample.streams else {
-            return Paid { cpu: sample.system_cpu, read: self.came, came: self.came };
+            return CostTotals { cpu: sample.system_cpu, read: self.came, came: self.came };
         };
         let age = sample.at.saturating_sub(streams.at) as f64 / SECOND as f64;
         let came = self.came.saturating_sub((age * self.inflow.file_rate()) as u64);
-        Paid { cpu: streams.cpu, read: streams.read, came }
+        CostTotals { cpu: streams.cpu, read: streams.read, came }
     }
 
     /// What the brakes say of what was taken so far.

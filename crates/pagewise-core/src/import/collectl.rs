@@ -24,7 +24,7 @@ const REMEDY: &str =
 
 /// How a column is understood: what it is, and how its word becomes a number.
 #[derive(Clone, Copy, Debug)]
-struct Known {
+struct KnownColumn {
     column: &'static Column,
     unit: RawUnit,
     /// What a suffix K stands for; numbers without one are in the unit.
@@ -33,10 +33,10 @@ struct Known {
     is_bytes: bool,
 }
 
-impl Known {
+impl KnownColumn {
     /// collectl prints whole numbers, cut to a larger unit with a suffix: of 1024 for sizes, of 1000 for all else. In the plot
     /// format nothing is cut.
-    fn of((column, table): (&'static Column, Format)) -> Known {
+    fn of((column, table): (&'static Column, Format)) -> KnownColumn {
         let unit = match column.counts {
             Counts::Size | Counts::SizePerSecond => RawUnit::KiB,
             Counts::Pages | Counts::PagesPerSecond => RawUnit::Pages,
@@ -45,7 +45,7 @@ impl Known {
             Counts::Milliseconds => RawUnit::Microseconds,
         };
         let is_bytes = column.counts == Counts::Size && table != Format::Plot;
-        Known { column, unit, thousand: if is_bytes { 1024.0 } else { 1000.0 }, is_bytes }
+        KnownColumn { column, unit, thousand: if is_bytes { 1024.0 } else { 1000.0 }, is_bytes }
     }
 }
 
@@ -53,7 +53,7 @@ impl Known {
 #[derive(Clone, Copy, Debug)]
 struct UsedColumn {
     word: usize,
-    known: Known,
+    known: KnownColumn,
     column: u32,
 }
 
@@ -219,7 +219,7 @@ impl Collectl {
         for (index, word) in words.iter().enumerate().skip(table.clock.len()) {
             names.push(word);
             let nth = names.iter().filter(|name| *name == word).count();
-            match tools::of_collectl(tables, word, nth).map(Known::of) {
+            match tools::of_collectl(tables, word, nth).map(KnownColumn::of) {
                 Some(known) => {
                     let column = self.listing.column(known.column.source, known.column.name, "", known.unit);
                     table.used.push(UsedColumn { word: index, known, column });
@@ -465,7 +465,7 @@ impl Collectl {
         };
         let expected = table.width - table.clock.len() + clock.len();
         let shift = clock.len() - table.clock.len();
-        let values: Option<Vec<(u32, Known, u64)>> = if words.len() == expected {
+        let values: Option<Vec<(u32, KnownColumn, u64)>> = if words.len() == expected {
             let value =
                 |used: &UsedColumn| Some((used.column, used.known, number_of(words[used.word + shift], used.known)?));
             table.used.iter().map(value).collect()
@@ -506,7 +506,7 @@ impl Collectl {
     }
 
     /// Busy and system as the brief format has them.
-    fn derive(&mut self, at: i64, values: &[(u32, Known, u64)]) -> Result<(), Problem> {
+    fn derive(&mut self, at: i64, values: &[(u32, KnownColumn, u64)]) -> Result<(), Problem> {
         let of = |name: &str| values.iter().find(|(_, known, _)| known.column.name == name).map(|(.., value)| *value);
         let Some(kernel) = of("cpu_kernel_percent") else { return Ok(()) };
         let others = ["cpu_irq_percent", "cpu_softirq_percent", "cpu_steal_percent"].map(of);
@@ -588,7 +588,7 @@ fn named(words: &[&str]) -> Option<Named> {
 }
 
 /// Numbers with a suffix are bytes; plain ones are bytes, too, in tables that have suffixes, and KiB in the others.
-fn number_of(word: &str, known: Known) -> Option<u64> {
+fn number_of(word: &str, known: KnownColumn) -> Option<u64> {
     if known.is_bytes {
         suffixed(word, known.thousand, 1.0 / 1024.0)
     } else if known.unit == RawUnit::Percent {

@@ -158,7 +158,7 @@ impl FlameGraph {
 
     /// Its boxes, each with the one that it lies on.
     pub(super) fn stacks(&self) -> Stacked<'_> {
-        let mut placed: Vec<Placed<'_>> = Vec::with_capacity(self.flames.len());
+        let mut placed: Vec<PlacedBox<'_>> = Vec::with_capacity(self.flames.len());
         // Where the row before stands among them.
         let mut below = 0..0;
         for (depth, row) in rows(&self.flames).into_iter().take(DEEPEST).enumerate() {
@@ -171,7 +171,7 @@ impl FlameGraph {
                     // What it lies on is not there: its samples stay with whoever is below that.
                     None => continue,
                 }
-                placed.push(Placed { flame, on, own: flame.count });
+                placed.push(PlacedBox { flame, on, own: flame.count });
             }
             below = begin..placed.len();
         }
@@ -180,7 +180,7 @@ impl FlameGraph {
 }
 
 /// Boxes, those of callers before those of what they call.
-pub(super) struct Stacked<'f>(Vec<Placed<'f>>);
+pub(super) struct Stacked<'f>(Vec<PlacedBox<'f>>);
 
 impl<'f> Stacked<'f> {
     /// Its stacks, the outermost function first, and how many samples ended in the last.
@@ -189,7 +189,7 @@ impl<'f> Stacked<'f> {
         has_own.map(|one| (self.path(one), one.own))
     }
 
-    fn path(&self, last: &Placed<'f>) -> Vec<&'f str> {
+    fn path(&self, last: &PlacedBox<'f>) -> Vec<&'f str> {
         let mut names = vec![last.flame.name.as_str()];
         let mut on = last.on;
         while let Some(caller) = on.map(|place| &self.0[place]).filter(|caller| !caller.is_base()) {
@@ -202,13 +202,13 @@ impl<'f> Stacked<'f> {
 }
 
 /// A box, the one that it lies on, and samples that ended in its function.
-struct Placed<'f> {
+struct PlacedBox<'f> {
     flame: &'f Flame,
     on: Option<usize>,
     own: u64,
 }
 
-impl Placed<'_> {
+impl PlacedBox<'_> {
     /// What all of a picture stands on is no function.
     fn is_base(&self) -> bool {
         self.on.is_none() && is_base(&self.flame.name)
@@ -245,7 +245,7 @@ fn rows(flames: &[Flame]) -> Vec<Vec<&Flame>> {
 }
 
 /// The box of a row on which another lies.
-fn parent_of(flame: &Flame, row: &[Placed<'_>]) -> Option<usize> {
+fn parent_of(flame: &Flame, row: &[PlacedBox<'_>]) -> Option<usize> {
     let middle = flame.middle();
     let at = row.partition_point(|other| other.flame.from <= middle).checked_sub(1)?;
     (row[at].flame.to + SLACK >= middle).then_some(at)

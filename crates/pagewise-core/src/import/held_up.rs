@@ -21,6 +21,8 @@ struct Task {
     /// For so long; `None`: its stack was printed, and nothing says for how long it had been there.
     seconds: Option<u64>,
     order: Option<u8>,
+    /// It had a CPU all the while.
+    is_on_cpu: bool,
     /// What is surely of its stack, and what only lies there (`?`).
     sure: Vec<String>,
     unsure: Vec<String>,
@@ -54,6 +56,12 @@ pub(super) struct HeldUp {
 
 /// How a stall of such a task ended: it was seen, and no more.
 pub(crate) const SEEN: &str = "seen";
+
+/// The same: it never left the CPU.
+pub(crate) const ON_CPU: &str = "on_cpu";
+
+/// Waiting until nobody reads a piece of a process's map any more (`mm/mmap_lock.c`, 6.18; before 6.16 `include/linux/mm.h`).
+const LOCKS_OF_A_PIECE: [&str; 3] = ["__vma_start_write", "vma_start_write", "__vma_enter_locked"];
 
 /// The head of such a report: who, and for how many seconds.
 pub(super) fn head(text: &str) -> Option<(&str, u32, u64)> {
@@ -206,7 +214,8 @@ impl HeldUp {
         if let Some((comm, pid, seconds)) = head(text) {
             self.finish_one();
             self.in_other = false;
-            self.open = Some(Task { at, comm: comm.to_owned(), pid, seconds: Some(seconds), ..Task::default() });
+            let (comm, seconds, is_on_cpu) = (comm.to_owned(), Some(seconds), soft_lockup(text).is_some());
+            self.open = Some(Task { at, comm, pid, seconds, is_on_cpu, ..Task::default() });
             return true;
         }
         if let Some((comm, pid)) = listed(text) {
@@ -273,12 +282,14 @@ impl HeldUp {
                 // It takes some time to be drawn.
                 let length = task.seconds.unwrap_or(1).min(LONGEST).saturating_mul(SECOND as u64);
                 let is_seen = task.seconds.is_none();
-                let Task { at, comm, pid, order, .. } = task;
+                let Task { at, comm, pid, order, is_on_cpu, .. } = task;
                 let is_new = self.push(at, kind, &comm, pid, length, order);
                 if let Some((.., row)) = self.rows.last_mut().filter(|_| is_new) {
                     row.purpose = purpose;
                     if is_seen {
                         SEEN.clone_into(&mut row.outcome);
+                    } else if is_on_cpu {
+                        ON_CPU.clone_into(&mut row.outcome);
                     }
                 }
             }
@@ -419,6 +430,9 @@ fn kind_of(comm: &str, names: &[String]) -> Option<StallKind> {
     let in_swap = |(set, name): (&u64, &String)| set & Family::Swap.bit() != 0 && !is_other(name);
     if !waits_for_one && sets.iter().zip(names).any(in_swap) && !names.iter().any(|name| name.starts_with("unuse_")) {
         return Some(StallKind::SwapIn);
+    }
+    if names.iter().any(|name| LOCKS_OF_A_PIECE.contains(&name.as_str())) {
+        return Some(StallKind::MapLock);
     }
     // Innermost first: the lock's own functions, and then whoever takes it.
     let is_of_lock = |set: &u64| set & Family::MmapLock.bit() != 0 && set & Family::MapUse.bit() == 0;
@@ -564,6 +578,7 @@ mod tests {
                 "do_group_exit",
             ],
             &["schedule", "rwsem_down_write_slowpath", "down_write_killable", "dump_vma_snapshot", "do_coredump"],
+            &["schedule", "__vma_start_write", "__split_vma", "vms_gather_munmap_vmas", "do_vmi_munmap"],
         ] {
             assert_eq!(of("ps", names), Some(StallKind::MapLock), "{names:?}");
         }

@@ -169,11 +169,19 @@ struct Report {
     is_counted: bool,
     /// Asked for by hand.
     by_hand: bool,
+    /// Of the allocation that could not be met.
+    order: u32,
     group: Option<String>,
 }
 
+/// The largest order that somebody is killed for (`PAGE_ALLOC_COSTLY_ORDER`, `include/linux/mmzone.h`; `__alloc_pages_may_oom`).
+const COSTLY: u32 = 3;
+
 /// Lines of a report of RCU up to the task that has the CPU: one for each CPU that is waited for, and modules.
 const LONGEST_RCU_STALL: usize = 60;
+
+/// Lines of the report of a task that never left its CPU: modules, registers and its functions.
+const LONGEST_TRACE: usize = 120;
 
 #[derive(Debug)]
 pub(super) struct KernelLog {
@@ -194,6 +202,10 @@ pub(super) struct KernelLog {
     held_up: HeldUp,
     /// Threads of the kernel that were found on a CPU for many seconds.
     threads: Threads,
+    /// The last of them, and how many lines may yet be of its trace.
+    on_cpu: Option<(String, usize)>,
+    /// Those that waited for another CPU, which did not answer, and worked at nothing.
+    kept_waiting: BTreeSet<String>,
     /// So many lines may yet be of the report of a CPU that RCU waits for.
     of_rcu_stall: usize,
     /// The beginning of a line that was broken.
@@ -232,6 +244,8 @@ impl KernelLog {
             blocks: Vec::new(),
             held_up: HeldUp::default(),
             threads: Threads::default(),
+            on_cpu: None,
+            kept_waiting: BTreeSet::new(),
             of_rcu_stall: 0,
             broken: None,
             slab: None,
@@ -305,9 +319,16 @@ impl KernelLog {
         self.marks += 1;
     }
 
-    fn kill(&mut self, at: i64, limit: &Limit) {
+    /// Of an allocation of that order, where it is known.
+    fn kill(&mut self, at: i64, limit: &Limit, order: u32) {
         match limit {
-            Limit::Host => self.kills.push(at),
+            Limit::Host => {
+                self.kills.push(at);
+                // Nobody is killed for larger ones.
+                if (1..=COSTLY).contains(&order) {
+                    self.failures.entry(("killed_for_large", format!("order={order}"))).or_default().push(at);
+                }
+            }
             Limit::Group(path) => {
                 let is_kept = is_label(path) && !path.is_empty();
                 let is_room = self.kills_in.len() < MOST_GROUPS || self.kills_in.contains_key(path);
@@ -319,15 +340,15 @@ impl KernelLog {
 
     /// A report that never said who was killed, because the log was cut there.
     /// A report of a killing begins here, or the first line of it that is left.
-    fn begin_report(&mut self, by_hand: bool, group: Option<String>) {
+    fn begin_report(&mut self, (by_hand, order): (bool, u32), group: Option<String>) {
         let at = self.event();
-        self.report = Some(Report { at, is_counted: false, by_hand, group });
+        self.report = Some(Report { at, is_counted: false, by_hand, order, group });
     }
 
     fn close_report(&mut self) {
         let Some(report) = self.report.take().filter(|report| !report.is_counted && !report.by_hand) else { return };
         let limit = report.group.map_or(Limit::Host, Limit::Group);
-        self.kill(report.at, &limit);
+        self.kill(report.at, &limit, report.order);
         let whose = if limit == Limit::Host { "the host" } else { "a control group" };
         self.mark(
             report.at,
@@ -347,14 +368,14 @@ impl KernelLog {
         // `Kill process 7`, and then `Killed process 7`, or a child of it.
         let was_told =
             report.as_ref().is_some_and(|report| report.is_counted) && !killed.is_announced && killed.limit.is_none();
-        let by_hand = report.as_ref().is_some_and(|report| report.by_hand);
+        let (by_hand, order) = report.as_ref().map_or((false, 0), |report| (report.by_hand, report.order));
         if !was_told && !by_hand {
             let at = self.event();
-            self.kill(at, &limit);
+            self.kill(at, &limit, order);
         }
         if killed.is_announced {
-            let kept =
-                Report { at: self.now, is_counted: true, by_hand, group: report.and_then(|report| report.group) };
+            let group = report.and_then(|report| report.group);
+            let kept = Report { at: self.now, is_counted: true, by_hand, order, group };
             self.report = Some(kept);
             return;
         }
@@ -506,10 +527,11 @@ fn killed_by_daemon(text: &str) -> Option<(&str, Option<&str>)> {
 }
 
 /// `java invoked oom-killer: gfp_mask=0x201da, order=0, …`, `oom-killer: gfp_mask=0xd0`: whether it was asked for by hand, which has an
-/// order of -1.
-fn invoked(text: &str) -> Option<bool> {
+/// order of -1, and the order.
+fn invoked(text: &str) -> Option<(bool, u32)> {
     let (_, rest) = text.split_once("oom-killer: gfp_mask=")?;
-    Some(rest.contains("order=-1"))
+    let order = rest.split_once("order=").map_or("", |(_, order)| order.split([',', ' ']).next().unwrap_or_default());
+    Some((order == "-1", order.parse().unwrap_or(0)))
 }
 
 /// `memory: usage 1048576kB, limit 1048576kB, failcnt 38707874`: of a control group that has no memory left
@@ -647,12 +669,12 @@ impl Parser for KernelLog {
                 // Pressure on a group may be due to a limit of its own.
                 let behind = text.split_once(" due to memory pressure for ").map(|(_, behind)| behind);
                 let group = behind.and_then(|behind| behind.split_whitespace().next());
-                self.kill(at, &group.map_or(Limit::Host, |group| Limit::Group(group.to_owned())));
+                self.kill(at, &group.map_or(Limit::Host, |group| Limit::Group(group.to_owned())), 0);
                 self.mark(at, format!("killed by a daemon for want of memory: {}", quoted(who)));
             }
-        } else if let Some(by_hand) = invoked(text) {
+        } else if let Some(call) = invoked(text) {
             self.close_report();
-            self.begin_report(by_hand, None);
+            self.begin_report(call, None);
             self.is_of_group = false;
         } else if let Some(failure) = failed(text) {
             self.take_failure(&failure);
@@ -681,12 +703,12 @@ impl Parser for KernelLog {
         } else if (of_process(text) || heads_processes(text)) && self.report.is_none() {
             // Nothing else lists processes so, and it lists them before it kills one.
             let group = std::mem::take(&mut self.is_of_group).then(String::new);
-            self.begin_report(false, group);
+            self.begin_report((false, 0), group);
         } else if is_of_killing(text) && self.report.is_none() {
-            self.begin_report(false, None);
+            self.begin_report((false, 0), None);
         } else if is_group_use(text) && self.report.is_none() {
             // The report's beginning was cut: this stands in nothing else.
-            self.begin_report(false, Some(String::new()));
+            self.begin_report((false, 0), Some(String::new()));
         } else if let Some(path) = group(text)
             && let Some(report) = self.report.as_mut()
             && report.group.as_ref().is_none_or(String::is_empty)
@@ -699,6 +721,13 @@ impl Parser for KernelLog {
             // It had all of a CPU, whatever it did with it.
             self.threads.row(self.now, &comm, 100.0, false);
             self.instants.insert(self.now);
+            self.on_cpu = Some((comm, LONGEST_TRACE));
+        } else if let Some((comm, lines)) = self.on_cpu.take() {
+            if text.contains("smp_call_function") {
+                self.kept_waiting.insert(comm);
+            } else {
+                self.on_cpu = lines.checked_sub(1).map(|lines| (comm, lines));
+            }
         }
         if self.held_up.line(self.now, text) || self.take_memory(text) {
             return Ok(());
@@ -759,6 +788,7 @@ impl Parser for KernelLog {
                 self.listing.put(*at, column, so_far as u64)?;
             }
         }
+        self.threads.leave_out_threads(&self.kept_waiting);
         std::mem::take(&mut self.threads).put(&mut self.listing)?;
         for ((name, at), kib) in std::mem::take(&mut self.caches).into_iter().filter(|(_, kib)| *kib <= MOST_KIB) {
             if is_label(&name) {

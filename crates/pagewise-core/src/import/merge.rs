@@ -167,7 +167,7 @@ impl Imported {
 }
 
 /// A listing and where it stands on the time line.
-struct Placed {
+struct PlacedListing {
     listing: Listing,
     name: String,
     /// Added to its instants. `None`: it has no clock, and holds for the whole.
@@ -248,7 +248,7 @@ impl Line {
 
 /// Whether a listing is one reading that is laid beside others by nothing but the belief that they are of one time: a screen of top beside a
 /// vmstat without a clock.
-fn is_reading_beside(one: &Placed, placed: &[Placed]) -> bool {
+fn is_reading_beside(one: &PlacedListing, placed: &[PlacedListing]) -> bool {
     let has_clock = |listing: &Listing| !matches!(listing.clock, ListingClock::Foreign | ListingClock::None);
     let others = || placed.iter().filter(|other| !std::ptr::eq(*other, one) && other.listing.rows.len() > 1);
     let is_laid = !has_clock(&one.listing) || others().all(|other| !has_clock(&other.listing));
@@ -261,7 +261,7 @@ fn is_size(column: &ListedSeries) -> bool {
 }
 
 /// Where each listing begins. Those with a wall clock go by it; the others begin where these begin.
-fn place(listings: Vec<(String, Listing)>, assumed: &Assumed) -> (Vec<Placed>, WallClock, Vec<String>) {
+fn place(listings: Vec<(String, Listing)>, assumed: &Assumed) -> (Vec<PlacedListing>, WallClock, Vec<String>) {
     let ahead = assumed.utc_offset.unwrap_or(0);
     let mut notes = Vec::new();
     let has = |clock| listings.iter().any(|(_, listing)| listing.clock == clock);
@@ -312,7 +312,7 @@ fn place(listings: Vec<(String, Listing)>, assumed: &Assumed) -> (Vec<Placed>, W
                 None
             }
         };
-        placed.push(Placed { listing, name, offset });
+        placed.push(PlacedListing { listing, name, offset });
     }
     let clock = match reference {
         Some(_) if is_dated => WallClock::Date,
@@ -323,7 +323,7 @@ fn place(listings: Vec<(String, Listing)>, assumed: &Assumed) -> (Vec<Placed>, W
 }
 
 impl Imported {
-    fn notes_about(&mut self, placed: &[Placed], assumed: &Assumed, clock: WallClock, zero: i64) {
+    fn notes_about(&mut self, placed: &[PlacedListing], assumed: &Assumed, clock: WallClock, zero: i64) {
         let is_dated = clock == WallClock::Date;
         for one in placed {
             for (key, value) in &one.listing.about {
@@ -350,7 +350,7 @@ impl Imported {
     }
 
     /// Every row of every listing.
-    fn take_rows(&mut self, placed: &[Placed], line: &Line, wall_offset: i64) {
+    fn take_rows(&mut self, placed: &[PlacedListing], line: &Line, wall_offset: i64) {
         let mut instants = BTreeSet::new();
         for one in placed {
             let Some(offset) = one.offset else { continue };
@@ -408,7 +408,7 @@ impl Imported {
     /// another unit, is told apart by a label, so that nothing is overwritten.
     fn columns_of<'p>(
         &mut self,
-        one: &'p Placed,
+        one: &'p PlacedListing,
         file: usize,
         places: &mut HashMap<(&'p str, String, String), (usize, usize, RawUnit)>,
         offset: i64,
@@ -462,7 +462,7 @@ impl Imported {
     }
 
     /// Stretches between two rows of a file that are much longer than usual.
-    fn holes(&mut self, one: &Placed, offset: i64, line: &Line) {
+    fn holes(&mut self, one: &PlacedListing, offset: i64, line: &Line) {
         const MOST: usize = 1000;
         // What is written when something happens has no rows to miss.
         if matches!(one.listing.kind, Kind::GcLog | Kind::KernelLog) {
@@ -501,7 +501,7 @@ impl Imported {
     }
 
     /// Profile, gaps, marks and settings of a listing.
-    fn take_rest(&mut self, one: Placed, line: &Line) {
+    fn take_rest(&mut self, one: PlacedListing, line: &Line) {
         let offset = one.offset.unwrap_or(0);
         let moved = |at: i64| at.saturating_add(offset);
         let named = |text: &str| format!("{}: {text}", one.name);

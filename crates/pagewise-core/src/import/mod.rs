@@ -48,7 +48,7 @@ mod vmstat;
 mod words;
 
 pub use flame_graph::dividable_at;
-pub(crate) use held_up::SEEN;
+pub(crate) use held_up::{ON_CPU, SEEN};
 pub use listing::{Listing, ListingClock};
 pub(crate) use merge::HOLE;
 pub use merge::{Assumed, Imported, UnknownAssumption, merge};

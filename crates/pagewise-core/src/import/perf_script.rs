@@ -39,7 +39,7 @@ struct Sample {
 }
 
 /// Event, slice, CPU, process, command, stack.
-type Seen = (usize, i64, Option<u32>, Option<u32>, String, StackId);
+type SampleKey = (usize, i64, Option<u32>, Option<u32>, String, StackId);
 
 /// Nobody counts more events at once.
 const MOST_EVENTS: usize = 100;
@@ -59,7 +59,7 @@ struct Event {
 pub(super) struct PerfScript {
     listing: Listing,
     stacks: Stacks,
-    seen: BTreeMap<Seen, u64>,
+    seen: BTreeMap<SampleKey, u64>,
     current: Option<Sample>,
     /// A line that is a command alone, if a stack follows.
     comm: Option<(usize, String)>,

@@ -92,7 +92,7 @@ struct Faults {
 
 /// A row that is shorter than its header: the rest may stand in the next line.
 #[derive(Debug)]
-struct Broken {
+struct BrokenRow {
     time: Option<i64>,
     words: Vec<String>,
     number: usize,
@@ -126,7 +126,7 @@ pub(super) struct Sar {
     threads: Threads,
     faults: Option<Faults>,
     has_faults: bool,
-    broken: Option<Broken>,
+    broken: Option<BrokenRow>,
     /// Headers that had rows.
     filled: BTreeSet<Vec<String>>,
     last: i64,
@@ -508,7 +508,7 @@ impl Sar {
             });
             if is_whole && words.len() < self.header.len() && !is_avg_cpu && number > 0 {
                 let words = words.iter().map(|word| (*word).to_owned()).collect();
-                self.broken = Some(Broken { time, words, number, line: line.to_owned(), is_average: false });
+                self.broken = Some(BrokenRow { time, words, number, line: line.to_owned(), is_average: false });
             } else if is_whole {
                 self.listing.reject(number, line);
             }
@@ -674,7 +674,7 @@ impl Sar {
         }
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
         if words.len() < self.header.len() {
-            self.broken = Some(Broken { time: None, words, number, line: line.to_owned(), is_average: true });
+            self.broken = Some(BrokenRow { time: None, words, number, line: line.to_owned(), is_average: true });
             return Ok(());
         }
         let at = self.headed.unwrap_or(0);

@@ -90,6 +90,17 @@ impl Threads {
         self.screens.remove(&at);
     }
 
+    /// What is known of these says nothing of what they did.
+    pub(super) fn leave_out_threads(&mut self, commands: &BTreeSet<String>) {
+        for name in commands.iter().filter_map(|command| kernel_thread(command)) {
+            self.names.remove(&name);
+            for screen in self.screens.values_mut() {
+                screen.shares.remove(&name);
+            }
+        }
+        self.screens.retain(|_, screen| !screen.shares.is_empty());
+    }
+
     /// The same with other instants; what has none is left out.
     pub(super) fn moved(self, instants: &BTreeMap<i64, i64>) -> Threads {
         let screens = self.screens.into_iter().filter_map(|(key, screen)| Some((*instants.get(&key)?, screen)));

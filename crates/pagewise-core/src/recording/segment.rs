@@ -17,7 +17,7 @@
 //! Numbers and differences as in [`tick`](super::tick).
 
 use super::tick::SourceRow;
-use super::varint::{CodecError, Take, put, put_bits, put_difference};
+use super::varint::{CodecError, VarintReader, put, put_bits, put_difference};
 use std::ops::Range;
 
 /// Ticks after which a segment is closed: five minutes at 1 Hz. From 60 ticks on, longer segments gain little.
@@ -123,7 +123,7 @@ fn mark(values: impl Iterator<Item = Option<u64>>) -> u8 {
 /// # Errors
 /// When these are not the bytes of a segment.
 pub fn decode(bytes: &[u8]) -> Result<Segment, CodecError> {
-    let mut take = Take(bytes);
+    let mut take = VarintReader(bytes);
     let (ticks, columns) = (take.number()?, take.number()?);
     // Beside this, memory is taken only for what is seen to follow.
     if ticks.saturating_mul(columns.max(1)) > MOST_CELLS || columns > MOST_CELLS {
@@ -179,7 +179,7 @@ pub fn decode(bytes: &[u8]) -> Result<Segment, CodecError> {
     Ok(Segment { took, columns })
 }
 
-fn later_values(take: &mut Take<'_>, count: usize, first: u64) -> Result<Vec<u64>, CodecError> {
+fn later_values(take: &mut VarintReader<'_>, count: usize, first: u64) -> Result<Vec<u64>, CodecError> {
     if take.0.len() < count.saturating_sub(1) {
         return Err(CodecError::CutShort);
     }

@@ -14,7 +14,7 @@
 //! zero, so that reading can start there; every 60th row asks each source for one. A column that is absent is
 //! remembered as zero. On an idle host most of the bytes are the two bitmaps: 107 of 1,006 columns change in a second.
 
-use super::varint::{CodecError, Take, put, put_bits, put_difference};
+use super::varint::{CodecError, VarintReader, put, put_bits, put_difference};
 
 /// Every this many rows, each source starts anew.
 pub const KEY_EVERY: u32 = 60;
@@ -44,7 +44,7 @@ pub struct SourceRow {
 }
 
 #[derive(Clone, Debug, Default)]
-struct Before {
+struct PreviousTick {
     values: Vec<u64>,
     present: Vec<bool>,
     /// Set when the next section must not build on this.
@@ -60,7 +60,7 @@ pub fn is_key(row: &[u8]) -> bool {
 /// Writes rows one after the other.
 #[derive(Debug)]
 pub struct TickEncoder {
-    sources: Vec<Before>,
+    sources: Vec<PreviousTick>,
     next: usize,
     rows_since_key: u32,
 }
@@ -69,7 +69,7 @@ impl TickEncoder {
     /// For so many sources. The first row is a key row.
     #[must_use]
     pub fn new(sources: usize) -> Self {
-        TickEncoder { sources: vec![Before::default(); sources], next: 0, rows_since_key: KEY_EVERY }
+        TickEncoder { sources: vec![PreviousTick::default(); sources], next: 0, rows_since_key: KEY_EVERY }
     }
 
     /// The next row must not build on the last one: it was lost on its way.
@@ -129,7 +129,7 @@ impl TickEncoder {
 /// Reads rows one after the other.
 #[derive(Debug, Default)]
 pub struct TickDecoder {
-    sources: Vec<Option<Before>>,
+    sources: Vec<Option<PreviousTick>>,
 }
 
 impl TickDecoder {
@@ -153,7 +153,7 @@ impl TickDecoder {
     }
 
     fn decode_sections(&mut self, row: &[u8]) -> Result<Vec<Option<SourceRow>>, CodecError> {
-        let mut take = Take(row);
+        let mut take = VarintReader(row);
         let mut sections = Vec::new();
         while !take.0.is_empty() {
             let index = sections.len();
@@ -166,7 +166,7 @@ impl TickDecoder {
     }
 }
 
-fn section(take: &mut Take<'_>, before: &mut Option<Before>) -> Result<Option<SourceRow>, CodecError> {
+fn section(take: &mut VarintReader<'_>, before: &mut Option<PreviousTick>) -> Result<Option<SourceRow>, CodecError> {
     let mark = take.byte()?;
     if mark == 0 {
         return Ok(None);
@@ -176,7 +176,7 @@ fn section(take: &mut Take<'_>, before: &mut Option<Before>) -> Result<Option<So
     }
     let took = u32::try_from(take.number()?).unwrap_or(u32::MAX);
     if mark & KEY != 0 {
-        *before = Some(Before::default());
+        *before = Some(PreviousTick::default());
     }
     let before = before.as_mut().ok_or(CodecError::NoKey)?;
     if mark & SHAPE != 0 {

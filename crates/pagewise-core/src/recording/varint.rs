@@ -71,9 +71,9 @@ pub(super) fn put_bits(out: &mut Vec<u8>, flags: impl Iterator<Item = bool>) {
 
 /// Takes what was put, in the same order.
 #[derive(Debug)]
-pub(super) struct Take<'a>(pub(super) &'a [u8]);
+pub(super) struct VarintReader<'a>(pub(super) &'a [u8]);
 
-impl<'a> Take<'a> {
+impl<'a> VarintReader<'a> {
     pub(super) fn byte(&mut self) -> Result<u8, CodecError> {
         let (first, rest) = self.0.split_first().ok_or(CodecError::CutShort)?;
         self.0 = rest;
@@ -137,7 +137,7 @@ mod tests {
             put(&mut out, number);
             put_difference(&mut out, before, number);
             put_bits(&mut out, flags.iter().copied());
-            let mut take = Take(&out);
+            let mut take = VarintReader(&out);
             prop_assert_eq!(take.number(), Ok(number));
             prop_assert_eq!(take.difference(before), Ok(number));
             let bits = take.bits(flags.len()).unwrap();
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn an_endless_number_is_refused() {
-        assert_eq!(Take(&[0xff; 12]).number(), Err(CodecError::TooLong));
-        assert_eq!(Take(&[0x80; 3]).number(), Err(CodecError::CutShort));
+        assert_eq!(VarintReader(&[0xff; 12]).number(), Err(CodecError::TooLong));
+        assert_eq!(VarintReader(&[0x80; 3]).number(), Err(CodecError::CutShort));
     }
 }

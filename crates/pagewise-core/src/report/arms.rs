@@ -13,7 +13,7 @@ use crate::experiment::analysis::{ContrastInCell, asked};
 use crate::experiment::plan::Plan;
 use crate::experiment::plan::cells::cells;
 use crate::experiment::point::Point;
-use crate::experiment::stacks::{CellStacks, Kept, LEAST_SHARE};
+use crate::experiment::stacks::{CellStacks, LEAST_SHARE, StacksOfRuns};
 use crate::recording::StackId;
 use crate::recording::stack::with_callees;
 use serde::Serialize;
@@ -71,7 +71,7 @@ struct CellFlame {
 /// The flame graphs of a trial's claims, of its first metric's contrasts where it makes none. `counted` are the runs that
 /// count. `None` where no contrast has stacks on both sides.
 #[must_use]
-pub fn flames(plan: &Plan, kept: &Kept, counted: &[&Point]) -> Option<Flames> {
+pub fn flames(plan: &Plan, kept: &StacksOfRuns, counted: &[&Point]) -> Option<Flames> {
     let mut means: Vec<(String, CellStacks)> = Vec::new();
     let comparisons: Vec<Compared> = shown(plan)
         .into_iter()
@@ -134,7 +134,7 @@ fn arm(
     asked: &ContrastInCell,
     sign: f64,
     means: &mut Vec<(String, CellStacks)>,
-    kept: &Kept,
+    kept: &StacksOfRuns,
     counted: &[&Point],
 ) -> Option<Arm> {
     let labels = asked.groups.iter().filter(|(own, _)| *own == sign).flat_map(|(_, labels)| labels);

@@ -1,7 +1,7 @@
 //! The Firefox profiler's processed profile: a thread per process and command, a sample per stack and slice with its
 //! count as weight. Opened at profiler.firefox.com, which keeps the file in the browser.
 
-use super::{ExportError, ExportSelection, Exporter, Format, Holds};
+use super::{ExportError, ExportSelection, Exporter, Format, FormatContent};
 use fxprof_processed_profile::{
     CategoryColor, CategoryPairHandle, CpuDelta, Frame, FrameFlags, FrameInfo, Profile as Firefox, ReferenceTimestamp,
     SamplingInterval, Timestamp,
@@ -11,8 +11,12 @@ use pagewise_core::recording::Profile;
 use std::collections::BTreeMap;
 use std::io;
 
-pub(super) const FORMAT: Format =
-    Format { word: "firefox", about: "for profiler.firefox.com", holds: Holds::Stacks, make: Exporter::File(make) };
+pub(super) const FORMAT: Format = Format {
+    word: "firefox",
+    about: "for profiler.firefox.com",
+    holds: FormatContent::Stacks,
+    make: Exporter::File(make),
+};
 
 fn make(chosen: &ExportSelection<'_>) -> Result<Vec<u8>, ExportError> {
     let name = chosen.path.file_name().unwrap_or_default().to_string_lossy();

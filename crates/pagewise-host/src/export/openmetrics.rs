@@ -1,12 +1,12 @@
 //! OpenMetrics, for Prometheus and what reads its text.
 
-use super::{ExportError, ExportSelection, Exporter, Format, Holds};
+use super::{ExportError, ExportSelection, Exporter, Format, FormatContent};
 use pagewise_core::export::openmetrics;
 
 pub(super) const FORMAT: Format = Format {
     word: "openmetrics",
     about: "text with timestamps",
-    holds: Holds::SeriesAndProcesses,
+    holds: FormatContent::SeriesAndProcesses,
     make: Exporter::File(make),
 };
 

@@ -1,19 +1,19 @@
 //! Parquet: a folder with a file per source, since sources are read at beats of their own.
 
-use super::{ExportError, ExportSelection, Exporter, Format, Holds, Keep};
+use super::{ExportError, ExportSelection, Exporter, Format, FormatContent, KeepFile};
 use pagewise_core::export::{parquet, source_tables};
 
 pub(super) const FORMAT: Format = Format {
     word: "parquet",
     about: "a folder with a file per source",
-    holds: Holds::Series,
+    holds: FormatContent::Series,
     make: Exporter::Folder(make),
 };
 
 /// As good as it gets for plain columns; higher levels gain little (docs/design, on recordings).
 const LEVEL: i32 = 3;
 
-fn make(chosen: &ExportSelection<'_>, keep: Keep<'_>) -> Result<(), ExportError> {
+fn make(chosen: &ExportSelection<'_>, keep: KeepFile<'_>) -> Result<(), ExportError> {
     let about = chosen.recording.meta().iter();
     let about: Vec<(String, String)> = about.map(|(key, value)| (format!("pagewise.{key}"), value.clone())).collect();
     let tables = source_tables(chosen.recording, chosen.selection)?;

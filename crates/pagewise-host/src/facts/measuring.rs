@@ -4,7 +4,7 @@
 use super::{ANOTHER_HOST, Setting, kernel};
 use crate::root::Root;
 use crate::source::tracefs::Tracefs;
-use crate::sys::perf_event::{Event, Opened, SampleFields, SampledTasks, Scope, try_open};
+use crate::sys::perf_event::{Event, OpenEvent, SampleFields, SampledTasks, Scope, try_open};
 use pagewise_core::report::doctor::{Area, Capability};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
@@ -135,7 +135,7 @@ fn tracepoints(root: &Root) -> Capability {
     };
     // As the recorder opens it: fields of events take more rights than their number.
     let fields = SampleFields::Fields { with_names: false };
-    match Opened::new(Event::Tracepoint(number), SampledTasks::All, 0, fields, 1).map(drop) {
+    match OpenEvent::new(Event::Tracepoint(number), SampledTasks::All, 0, fields, 1).map(drop) {
         Ok(()) if root.exists(&format!("{TRACEFS}/events")) => {
             Capability::yes(AREA, id, what, format!("for record --stalls, through {TRACEFS}"))
         }

@@ -11,7 +11,7 @@ use std::thread::{self, JoinHandle};
 
 /// A verdict on a stretch.
 #[derive(Clone, Debug)]
-pub struct Judged {
+pub struct StretchVerdict {
     /// The stretch, CLOCK_BOOTTIME in nanoseconds.
     pub stretch: (u64, u64),
     /// Or why there is none.
@@ -20,21 +20,21 @@ pub struct Judged {
 
 /// Asks the rules about a part of a recording, or of a host.
 #[must_use]
-pub fn judged<R: Recorded>(part: &Part<'_, R>, stretch: (u64, u64), subject: &str) -> Judged
+pub fn judged<R: Recorded>(part: &Part<'_, R>, stretch: (u64, u64), subject: &str) -> StretchVerdict
 where
     R::Error: Display,
 {
     let observed = Observed::of(part).map_err(|error| error.to_string());
-    Judged { stretch, said: observed.map(|observed| finding::diagnose(&observed, subject)) }
+    StretchVerdict { stretch, said: observed.map(|observed| finding::diagnose(&observed, subject)) }
 }
 
 /// The thread that reads a recording again for each stretch it is asked about.
 pub struct Reader {
     asks: Sender<(u64, u64)>,
-    answers: Receiver<Judged>,
+    answers: Receiver<StretchVerdict>,
     thread: JoinHandle<()>,
     asked: Option<(u64, u64)>,
-    judged: Option<Judged>,
+    judged: Option<StretchVerdict>,
 }
 
 impl Reader {
@@ -78,7 +78,7 @@ impl Reader {
 
     /// The newest answer.
     #[must_use]
-    pub fn judged(&self) -> Option<&Judged> {
+    pub fn judged(&self) -> Option<&StretchVerdict> {
         self.judged.as_ref()
     }
 

@@ -4,9 +4,9 @@
 pub mod judge;
 
 use crate::record::RecordError;
-use crate::record::kept::{Keeping, Kept};
+use crate::record::kept::{Keeping, WatchedHost};
 use crate::root::Root;
-use judge::{Judged, judged};
+use judge::{StretchVerdict, judged};
 use pagewise_core::recording::Recorded;
 use pagewise_core::report::recording::lines::Line;
 use pagewise_core::report::recording::meter::{Input, Meter};
@@ -17,10 +17,10 @@ const JUDGE_EVERY: Duration = Duration::from_secs(10);
 
 /// This host, followed.
 pub struct Following {
-    kept: Kept,
+    kept: WatchedHost,
     meter: Meter,
     page_size: f64,
-    judged: Option<Judged>,
+    judged: Option<StretchVerdict>,
     /// That was of a stretch that stands still.
     stood_still: bool,
     judge_at: Instant,
@@ -43,7 +43,7 @@ impl Following {
     /// # Errors
     /// When it cannot be sampled so often.
     pub fn start(root: &Root, keeping: Keeping, lines: Vec<&'static Line>) -> Result<Following, RecordError> {
-        let kept = Kept::start(root, keeping)?;
+        let kept = WatchedHost::start(root, keeping)?;
         let page_size = rustix::param::page_size() as f64;
         let meter = Meter::new(lines, kept.series(), page_size);
         let judge_at = Instant::now() + JUDGE_EVERY;
@@ -52,7 +52,7 @@ impl Following {
 
     /// What is kept of the host.
     #[must_use]
-    pub fn kept(&self) -> &Kept {
+    pub fn kept(&self) -> &WatchedHost {
         &self.kept
     }
 
@@ -101,7 +101,7 @@ impl Following {
 
     /// What the rules said last.
     #[must_use]
-    pub fn judged(&self) -> Option<&Judged> {
+    pub fn judged(&self) -> Option<&StretchVerdict> {
         self.judged.as_ref()
     }
 }

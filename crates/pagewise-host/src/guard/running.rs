@@ -124,7 +124,7 @@ fn takes_trails(asked: &GuardRequest) -> bool {
 }
 
 /// What was done for each domain, or what went wrong.
-pub type Guarding = Result<Vec<(DomainName, Done)>, GuardError>;
+pub type Guarding = Result<Vec<(DomainName, GuardSummary)>, GuardError>;
 
 /// All that one guard of this host guards.
 #[derive(Debug)]
@@ -227,7 +227,7 @@ fn alone(
     until: Option<u64>,
     interrupt: &Interrupt,
     tell: &(dyn Fn(&DomainName, GuardMessage<'_>) + Sync),
-) -> Result<(DomainName, Done), GuardError> {
+) -> Result<(DomainName, GuardSummary), GuardError> {
     let mut work = AtWork::of(guarded);
     while !interrupt.is_set() && until.is_none_or(|until| clock::awake() < until) {
         work.step(tell)?;
@@ -414,7 +414,7 @@ impl ReportingLaw for Law {
 
 /// What a guard did from its start on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Done {
+pub struct GuardSummary {
     /// Seconds it ran.
     pub seconds: f64,
     /// Its CPU seconds.
@@ -451,7 +451,7 @@ pub struct Done {
     pub latest: f64,
 }
 
-impl Done {
+impl GuardSummary {
     /// So many times it was too late since the last sample, so many of them for many pages in a row, while it did this, and was woken late or not.
     fn explains(&mut self, too_late: u64, for_blocks: u64, mode: Mode, woken_late: bool) {
         if matches!(mode, Mode::Leaving { .. }) {
@@ -478,7 +478,7 @@ struct AtWork {
     began: u64,
     /// When it is to be sampled again.
     due: u64,
-    done: Done,
+    done: GuardSummary,
     /// Totals at the begin: times it was too late, and those of applications.
     since: Option<(u64, Stalls)>,
     /// Those of applications since the begin.
@@ -499,7 +499,7 @@ impl AtWork {
             law,
             began,
             due: began,
-            done: Done::default(),
+            done: GuardSummary::default(),
             since: None,
             stalls: Stalls::default(),
             told: None,
@@ -594,7 +594,7 @@ impl AtWork {
         Ok(Slice { asked: bytes, freed, of_files, took, cpu })
     }
 
-    fn ends(mut self, tell: &dyn Fn(&DomainName, GuardMessage<'_>)) -> (DomainName, Done) {
+    fn ends(mut self, tell: &dyn Fn(&DomainName, GuardMessage<'_>)) -> (DomainName, GuardSummary) {
         self.done.seconds = (clock::awake() - self.began) as f64 / SECOND as f64;
         tell(&self.guarded.domain, GuardMessage::Does(self.law.mode(), self.law.learnt()));
         (self.guarded.domain, self.done)
@@ -659,7 +659,7 @@ mod tests {
     #[test]
     fn each_time_it_was_too_late_has_one_reason_at_most() {
         let explained = |too_late, for_blocks, mode, woken_late| {
-            let mut done = Done::default();
+            let mut done = GuardSummary::default();
             done.explains(too_late, for_blocks, mode, woken_late);
             (done.left_to_kernel, done.for_blocks, done.while_watching, done.woken_late)
         };

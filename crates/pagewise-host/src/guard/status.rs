@@ -1,7 +1,7 @@
 //! What guards of this host do now, for whoever asks: each keeps it in a file that exists in its memory alone (`memfd`), which is read through
 //! `/proc/PID/fd` and is gone with its process, however that ends.
 
-use super::running::Done;
+use super::running::GuardSummary;
 use super::{DomainName, Streamer};
 use crate::root::Root;
 use crate::source::guard_threads::{NAME, is_ours};
@@ -36,7 +36,7 @@ pub struct OfDomain {
     /// What it has learnt.
     pub learnt: Option<Learnt>,
     /// What it did since its start.
-    pub done: Done,
+    pub done: GuardSummary,
     /// Who streams, as far as that is known.
     pub streams: Vec<Streamer>,
 }
@@ -49,7 +49,7 @@ struct StatusNow<'n, S: Serialize> {
     acts: bool,
     mode: Mode,
     learnt: Option<Learnt>,
-    done: &'n Done,
+    done: &'n GuardSummary,
     streams: S,
 }
 
@@ -125,7 +125,7 @@ impl StatusSlot {
         &mut self,
         who: GuardIdentity<'_>,
         (mode, learnt): (Mode, Option<Learnt>),
-        done: &Done,
+        done: &GuardSummary,
         streams: impl Iterator<Item = &'s Streamer> + Clone,
     ) {
         let GuardIdentity { domain, asked, acts } = who;
@@ -229,7 +229,7 @@ mod tests {
         let file = File::from(board.file.try_clone().unwrap());
         assert_eq!(read(&file), Some(Vec::new()), "nothing was written yet");
         let streamer = |path: String| Streamer { pid: 7, command: "dd".to_owned(), path };
-        let done = Done { slices: 3, seconds: 1.5, ..Done::default() };
+        let done = GuardSummary { slices: 3, seconds: 1.5, ..GuardSummary::default() };
         let streams = [streamer("/data/\u{e9}\n\"".to_owned()), streamer("/data/b".to_owned())];
         let domain = DomainName::Cgroup("/yarn/c1".to_owned());
         let who = GuardIdentity { domain: &domain, asked: "on", acts: true };

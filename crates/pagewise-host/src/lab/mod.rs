@@ -110,7 +110,8 @@ impl Lab {
         let accelerator = self.accelerator(kernel, interrupt)?;
         machine.check()?;
         // Two kernels may have one release.
-        let folder = self.folder.path().join(blake3::hash(kernel.image.as_os_str().as_encoded_bytes()).to_hex().as_str());
+        let folder =
+            self.folder.path().join(blake3::hash(kernel.image.as_os_str().as_encoded_bytes()).to_hex().as_str());
         let script = Task::script()?;
         let guest =
             self.virtme.guest(kernel, (machine, accelerator), disks, (&self.folder, &folder), &script, interrupt)?;

@@ -13,7 +13,8 @@ use super::schedule::Schedule;
 use super::settings::Settings;
 use super::tracers::Tracing;
 use super::{
-    FASTEST, OWN, Opened, Options, RecordError, SLOWEST, STACKS, Shared, clock, meta, open_sources, own_series, writing,
+    FASTEST, OWN, OpenedSource, Options, RecordError, SLOWEST, STACKS, Shared, clock, meta, open_sources, own_series,
+    writing,
 };
 use crate::root::Root;
 use crate::source::{Pace, cgroup};
@@ -47,7 +48,7 @@ pub struct Keeping {
 }
 
 /// A host that is watched.
-pub struct Kept {
+pub struct WatchedHost {
     root: Root,
     keeping: Keeping,
     sampler: Sampler,
@@ -62,12 +63,12 @@ pub struct Kept {
     traced: Traced,
 }
 
-impl Kept {
+impl WatchedHost {
     /// Takes the first sample; the caller takes the others when they are due.
     ///
     /// # Errors
     /// When a rate is out of range, or a thread cannot be started. What may not be recorded is a gap with the reason.
-    pub fn start(root: &Root, keeping: Keeping) -> Result<Kept, RecordError> {
+    pub fn start(root: &Root, keeping: Keeping) -> Result<WatchedHost, RecordError> {
         // A control group's own limit is the first thing to suspect of what runs in one.
         let own = keeping.only.is_none().then(|| cgroup::own(root)).flatten();
         let groups: Vec<_> = own.into_iter().collect();
@@ -77,10 +78,15 @@ impl Kept {
             sources.iter_mut().for_each(|source| source.pace = sampler::pace(Pace::EveryTick));
         }
         let options = Options { hz: keeping.hz, groups, ..Options::default() };
-        Kept::start_with(root, keeping, &options, sources)
+        WatchedHost::start_with(root, keeping, &options, sources)
     }
 
-    fn start_with(root: &Root, keeping: Keeping, options: &Options, sources: Vec<Opened>) -> Result<Kept, RecordError> {
+    fn start_with(
+        root: &Root,
+        keeping: Keeping,
+        options: &Options,
+        sources: Vec<OpenedSource>,
+    ) -> Result<WatchedHost, RecordError> {
         if !(SLOWEST..=FASTEST).contains(&keeping.hz) {
             return Err(RecordError::Rate(keeping.hz));
         }
@@ -101,7 +107,7 @@ impl Kept {
         let schedule = Schedule::new(now, (1e9 / keeping.hz) as u64);
         let shared = Arc::new(Shared::default());
         let sampler = Sampler::new(sources, settings, schedule, Arc::clone(&ring), tells, shared);
-        let mut kept = Kept {
+        let mut kept = WatchedHost {
             root: root.clone(),
             keeping,
             sampler,
@@ -193,7 +199,7 @@ impl Kept {
         self.numbers.value(source, column)
     }
 
-    /// Where CPUs were. `None`: not recorded, and [`Kept::why_not`] of `stacks` may say why.
+    /// Where CPUs were. `None`: not recorded, and [`WatchedHost::why_not`] of `stacks` may say why.
     #[must_use]
     pub fn stacks(&self) -> Option<&Profile> {
         self.traced.profile()
@@ -220,14 +226,14 @@ impl Kept {
 
     /// A stretch of it, CLOCK_BOOTTIME in nanoseconds.
     #[must_use]
-    pub fn part(&self, from: u64, to: u64) -> Part<'_, Kept> {
+    pub fn part(&self, from: u64, to: u64) -> Part<'_, WatchedHost> {
         let part = Part::new(self, from, to, self.stacks().map(|profile| profile.part(from, to)));
         let is_whole = self.traced.stalls().is_none_or(|(_, incomplete_until)| from >= incomplete_until);
         if is_whole { part } else { part.without_stalls() }
     }
 }
 
-impl Recorded for Kept {
+impl Recorded for WatchedHost {
     type Error = Infallible;
 
     fn series(&self) -> &[Series] {

@@ -227,12 +227,17 @@ impl Recorder {
         let mut sources = open_sources(root, &options.groups, None);
         if options.tlb {
             let pace = sampler::Period { busy: pmu::PERIOD, calm: pmu::PERIOD };
-            sources.push(Opened { name: pmu::SOURCE.to_owned(), polled: pmu::open(root), pace });
+            sources.push(OpenedSource { name: pmu::SOURCE.to_owned(), polled: pmu::open(root), pace });
         }
         Recorder::start_with(root, file, options, sources)
     }
 
-    fn start_with(root: &Root, file: &Path, options: &Options, sources: Vec<Opened>) -> Result<Recorder, RecordError> {
+    fn start_with(
+        root: &Root,
+        file: &Path,
+        options: &Options,
+        sources: Vec<OpenedSource>,
+    ) -> Result<Recorder, RecordError> {
         let cpu_before = clock::thread_cpu();
         if !(SLOWEST..=FASTEST).contains(&options.hz) {
             return Err(RecordError::Rate(options.hz));
@@ -402,7 +407,7 @@ fn wait_until(is_over: impl Fn() -> bool, mut tell: impl FnMut()) {
 }
 
 /// A source at the start: open, or the reason why not.
-struct Opened {
+struct OpenedSource {
     name: String,
     polled: Result<Polled, String>,
     /// Read no more often than this.
@@ -410,19 +415,19 @@ struct Opened {
 }
 
 /// `only`: these and no others, by the names a recording has for them.
-fn open_sources(root: &Root, groups: &[Group], only: Option<&BTreeSet<&'static str>>) -> Vec<Opened> {
+fn open_sources(root: &Root, groups: &[Group], only: Option<&BTreeSet<&'static str>>) -> Vec<OpenedSource> {
     let is_wanted = |source: &str| only.is_none_or(|only| only.contains(source));
-    let mut opened: Vec<Opened> = Vec::new();
+    let mut opened: Vec<OpenedSource> = Vec::new();
     let is_there_or_missed =
         |file: &&TextFile| root.exists(file.path) || !file.instead.is_some_and(|other| root.exists(other));
     let texts = TEXT_FILES.iter().filter(|file| is_wanted(file.source)).filter(is_there_or_missed);
     for TextFile { source, path, parse, pace, .. } in texts {
         let polled = Polled::text(root, path, *parse).map_err(|error| error.to_string());
-        opened.push(Opened { name: (*source).to_owned(), polled, pace: sampler::pace(*pace) });
+        opened.push(OpenedSource { name: (*source).to_owned(), polled, pace: sampler::pace(*pace) });
     }
     let numbers = |name: &str, files: Vec<NumberFile>, none: &str, pace: Pace| {
         let polled = Polled::number_files(root, files).ok_or_else(|| none.to_owned());
-        Opened { name: name.to_owned(), polled, pace: sampler::pace(pace) }
+        OpenedSource { name: name.to_owned(), polled, pace: sampler::pace(pace) }
     };
     for NumberFiles { source, find, none, pace } in NUMBER_FILES.iter().filter(|files| is_wanted(files.source)) {
         opened.push(numbers(source, find(root), none, *pace));
@@ -431,13 +436,13 @@ fn open_sources(root: &Root, groups: &[Group], only: Option<&BTreeSet<&'static s
         let name = |source: &str| format!("{source}[{}]", group.path);
         for (source, path, parse) in group.texts(root) {
             let polled = Polled::labelled_text(root, &path, parse, group.label()).map_err(|error| error.to_string());
-            opened.push(Opened { name: name(source), polled, pace: sampler::pace(Pace::EveryTick) });
+            opened.push(OpenedSource { name: name(source), polled, pace: sampler::pace(Pace::EveryTick) });
         }
         let none = "the group has none of these files, or we may not read them";
         opened.push(numbers(&name(cgroup::LEVELS), group.number_files(), none, Pace::EveryTick));
     }
     let limited = limited_groups::open(root, groups).into_iter().filter(|(source, _)| is_wanted(source));
-    opened.extend(limited.map(|(source, groups)| Opened {
+    opened.extend(limited.map(|(source, groups)| OpenedSource {
         name: source.to_owned(),
         polled: groups.map(Polled::limited_groups),
         pace: sampler::pace(Pace::EverySecond),

@@ -43,7 +43,7 @@ const FIRST_PAUSE: Duration = Duration::from_secs(1);
 
 /// What one walk has to remember of a process for the next.
 #[derive(Clone, Copy, Debug)]
-struct Before {
+struct PreviousWalk {
     started: u64,
     used: ProcessUsage,
     resident: u64,
@@ -51,7 +51,7 @@ struct Before {
 
 /// Why some could not be read, by the first of them.
 #[derive(Debug)]
-struct Unread {
+struct UnreadProcesses {
     reason: GapReason,
     first: String,
     count: u64,
@@ -65,7 +65,7 @@ pub(super) struct Walker {
     /// Nanoseconds of a clock tick, bytes of a page.
     tick: u64,
     page: u64,
-    before: HashMap<u32, Before>,
+    before: HashMap<u32, PreviousWalk>,
     /// When the walk before began; before the first one, when the recording did.
     walked: u64,
     /// Gaps without an end.
@@ -177,9 +177,16 @@ impl Walker {
         Ok((folder, pids))
     }
 
-    fn tell_unread(&mut self, now: u64, sees_first: bool, read: usize, unread: Option<Unread>, events: &Sender<Event>) {
+    fn tell_unread(
+        &mut self,
+        now: u64,
+        sees_first: bool,
+        read: usize,
+        unread: Option<UnreadProcesses>,
+        events: &Sender<Event>,
+    ) {
         // A mount with hidepid=2 does not list other people's processes; process 1 is there in every PID namespace.
-        let hidden = (self.root.is_live() && !sees_first && unread.is_none()).then(|| Unread {
+        let hidden = (self.root.is_live() && !sees_first && unread.is_none()).then(|| UnreadProcesses {
             reason: GapReason::Missing,
             first: "process 1 is not listed: /proc hides the processes of others (hidepid); run as root".to_owned(),
             count: 0,
@@ -211,7 +218,7 @@ impl Walker {
         for (pid, stat) in stats {
             let shows = !self.is_redacted || stat.is_kernel_thread || is_ours(pid, &family);
             let row = self.row(pid, stat);
-            now.insert(pid, Before { started: row.started, used: row.used, resident: row.resident });
+            now.insert(pid, PreviousWalk { started: row.started, used: row.used, resident: row.resident });
             if shows {
                 rows.push(row);
             }
@@ -246,9 +253,9 @@ impl Walker {
 }
 
 /// One that ends while we walk is not there any more, which is no error.
-fn read_all(folder: &OwnedFd, pids: &[u32]) -> (Vec<(u32, Stat)>, Option<Unread>) {
+fn read_all(folder: &OwnedFd, pids: &[u32]) -> (Vec<(u32, Stat)>, Option<UnreadProcesses>) {
     let mut stats = Vec::with_capacity(pids.len());
-    let mut unread: Option<Unread> = None;
+    let mut unread: Option<UnreadProcesses> = None;
     let mut path = String::new();
     let mut text = [0; LONGEST_STAT];
     for pid in pids {
@@ -266,7 +273,7 @@ fn read_all(folder: &OwnedFd, pids: &[u32]) -> (Vec<(u32, Stat)>, Option<Unread>
             Err(Errno::NOENT | Errno::SRCH) => continue,
             Err(error) => Some(error),
         };
-        unread.get_or_insert_with(|| Unread::first(&path, error)).count += 1;
+        unread.get_or_insert_with(|| UnreadProcesses::first(&path, error)).count += 1;
     }
     (stats, unread)
 }
@@ -277,13 +284,13 @@ fn read_stat(folder: &OwnedFd, path: &str, text: &mut [u8]) -> rustix::io::Resul
     retry_on_intr(|| read(&file, &mut *text))
 }
 
-impl Unread {
-    fn first(path: &str, error: Option<Errno>) -> Unread {
+impl UnreadProcesses {
+    fn first(path: &str, error: Option<Errno>) -> UnreadProcesses {
         let (reason, first) = match error {
             Some(error) => (GapReason::Unreadable, format!("cannot read /proc/{path}: {}", said(error))),
             None => (GapReason::NotUnderstood, format!("/proc/{path} does not look as it should")),
         };
-        Unread { reason, first, count: 0 }
+        UnreadProcesses { reason, first, count: 0 }
     }
 }
 

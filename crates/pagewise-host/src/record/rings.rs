@@ -5,7 +5,7 @@ use super::{RUN, Shared};
 use crate::clock;
 use crate::root::Root;
 use crate::source::cpu;
-use crate::sys::perf_event::Opened;
+use crate::sys::perf_event::OpenEvent;
 use crate::sys::perf_ring::PerfRing;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use std::io;
@@ -56,7 +56,7 @@ impl Signal {
 
     /// Waits for a wake-up, for one of the rings, or for so many nanoseconds. `false` when a file has ended: it must not
     /// be waited for again.
-    pub(super) fn wait(&self, files: &[&Opened], nanoseconds: Option<u64>) -> bool {
+    pub(super) fn wait(&self, files: &[&OpenEvent], nanoseconds: Option<u64>) -> bool {
         let mut polled = vec![PollFd::new(&self.wake, PollFlags::IN)];
         polled.extend(files.iter().map(|file| PollFd::new(*file, PollFlags::IN)));
         let timeout = nanoseconds.map(|nanoseconds| Timespec {
@@ -77,7 +77,7 @@ impl Signal {
 /// A ring for each CPU, with the events that write into it. The first of a CPU is the one whose ring it is.
 #[derive(Debug)]
 pub(super) struct Rings {
-    cpus: Vec<(PerfRing, Vec<Opened>)>,
+    cpus: Vec<(PerfRing, Vec<OpenEvent>)>,
     /// A CPU went away, or the job has ended: only time wakes us from then on.
     by_time_only: bool,
 }
@@ -90,11 +90,11 @@ impl Rings {
     pub(super) fn open(
         root: &Root,
         events: usize,
-        open: impl Fn(usize, u32) -> io::Result<Opened>,
+        open: impl Fn(usize, u32) -> io::Result<OpenEvent>,
     ) -> io::Result<Rings> {
         let mut cpus = Vec::new();
         for cpu in cpu::online(root) {
-            let mut opened: Vec<Opened> = Vec::with_capacity(events);
+            let mut opened: Vec<OpenEvent> = Vec::with_capacity(events);
             for event in 0..events {
                 match open(event, cpu) {
                     Ok(one) => opened.push(one),
@@ -113,21 +113,21 @@ impl Rings {
         Ok(Rings { cpus, by_time_only: false })
     }
 
-    fn each(&self, what: impl Fn(&Opened) -> io::Result<()>) {
+    fn each(&self, what: impl Fn(&OpenEvent) -> io::Result<()>) {
         // One that fails belongs to a CPU that has gone offline.
         self.cpus.iter().flat_map(|(_, events)| events).for_each(|event| drop(what(event)));
     }
 
     pub(super) fn enable(&self) {
-        self.each(Opened::enable);
+        self.each(OpenEvent::enable);
     }
 
     pub(super) fn disable(&self) {
-        self.each(Opened::disable);
+        self.each(OpenEvent::disable);
     }
 
     pub(super) fn wait(&mut self, signal: &Signal, nanoseconds: Option<u64>) {
-        let files: Vec<&Opened> = if self.by_time_only {
+        let files: Vec<&OpenEvent> = if self.by_time_only {
             Vec::new()
         } else {
             self.cpus.iter().filter_map(|(_, events)| events.first()).collect()

@@ -3,7 +3,7 @@
 use super::ring::Ring;
 use super::schedule::{DueTick, Schedule};
 use super::settings::{self, Settings};
-use super::{Event, FINISH, Opened, RUN, Shared, open_gap, writing};
+use super::{Event, FINISH, OpenedSource, RUN, Shared, open_gap, writing};
 use crate::clock;
 use crate::source::polled::{BUFFER, Polled};
 use crate::source::{Pace, SourceError};
@@ -96,7 +96,7 @@ pub(super) struct Sampler {
 
 impl Sampler {
     pub(super) fn new(
-        opened: Vec<Opened>,
+        opened: Vec<OpenedSource>,
         settings: Settings,
         schedule: Schedule,
         ring: Arc<Ring>,
@@ -122,7 +122,7 @@ impl Sampler {
             suspended: clock::boot().saturating_sub(clock::awake()),
             counts: Counts::default(),
         };
-        for Opened { name, polled, pace } in opened {
+        for OpenedSource { name, polled, pace } in opened {
             let polled = match polled {
                 Ok(polled) => Some(polled),
                 Err(why) => {

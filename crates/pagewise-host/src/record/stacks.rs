@@ -9,7 +9,7 @@ use crate::root::Root;
 use crate::source::perf_record::{Layout, Record, SampleId, records};
 use crate::store::recording::{StackRows, stacks as keys};
 use crate::symbol::Symbols;
-use crate::sys::perf_event::{self, Opened, SampleFields, SampledTasks};
+use crate::sys::perf_event::{self, OpenEvent, SampleFields, SampledTasks};
 use pagewise_core::recording::{Gap, GapReason, SamplingEvent, StackId, StackSample, Stacks};
 use std::collections::{BTreeMap, HashMap};
 use std::io;
@@ -68,7 +68,7 @@ pub(super) fn open(root: &Root, hz: u32, with_command: bool) -> Result<Source, S
 
 fn open_as(root: &Root, hz: u32, whom: SampledTasks) -> io::Result<(Rings, SamplingEvent)> {
     let open = |event: perf_event::Event| {
-        let open = |_, cpu| Opened::new(event, whom, cpu, SampleFields::Stack { hz }, WATERMARK);
+        let open = |_, cpu| OpenEvent::new(event, whom, cpu, SampleFields::Stack { hz }, WATERMARK);
         Rings::open(root, 1, open)
     };
     match open(perf_event::Event::Cycles) {

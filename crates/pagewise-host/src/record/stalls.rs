@@ -12,7 +12,7 @@ use crate::root::Root;
 use crate::source::perf_record::{Layout, Record, SampleId};
 use crate::source::tracefs::{Field, Tracefs, Tracepoint, Words};
 use crate::store::recording::stalls as keys;
-use crate::sys::perf_event::{self, Opened, SampleFields, SampledTasks};
+use crate::sys::perf_event::{self, OpenEvent, SampleFields, SampledTasks};
 use pagewise_core::recording::stall_events::{Role, STALL_EVENTS, StallEvent, of_thread};
 use pagewise_core::recording::{Durations, FIRST_UNNAMED, Gap, GapReason, StallKind, StallRow};
 use std::collections::{BTreeMap, HashMap};
@@ -39,7 +39,7 @@ const MOST_ROWS: usize = 20_000;
 
 /// A tracepoint of this kernel.
 #[derive(Debug)]
-struct Known {
+struct KernelTracepoint {
     id: u64,
     role: Role,
     order: Option<Field>,
@@ -47,13 +47,13 @@ struct Known {
     duration: Option<(Field, u64)>,
 }
 
-impl Known {
-    fn of(wanted: &StallEvent, tracepoint: &Tracepoint) -> Result<Known, String> {
+impl KernelTracepoint {
+    fn of(wanted: &StallEvent, tracepoint: &Tracepoint) -> Result<KernelTracepoint, String> {
         let field = |name: &str| {
             let found = tracepoint.format.field(name).cloned();
             found.ok_or_else(|| format!("{} has no field {name} in this kernel", wanted.name))
         };
-        Ok(Known {
+        Ok(KernelTracepoint {
             id: tracepoint.id,
             role: wanted.role,
             order: wanted.order.map(field).transpose()?,
@@ -70,7 +70,7 @@ impl Known {
 #[derive(Debug)]
 pub(super) struct Source {
     rings: Rings,
-    known: Vec<Known>,
+    known: Vec<KernelTracepoint>,
     /// Kinds that cannot be seen here, and why.
     pub(super) missing: Vec<(StallKind, String)>,
 }
@@ -96,7 +96,7 @@ pub(super) fn open(root: &Root) -> Result<Source, String> {
             io::ErrorKind::PermissionDenied => format!("{} cannot be read; run as root", wanted.name),
             _ => error.to_string(),
         });
-        match (found.and_then(|tracepoint| Known::of(wanted, &tracepoint)), wanted.role) {
+        match (found.and_then(|tracepoint| KernelTracepoint::of(wanted, &tracepoint)), wanted.role) {
             (Ok(one), _) => known.push(one),
             (Err(why), Role::Begin(kind) | Role::End(kind) | Role::Whole(kind)) => missing.push((kind, why)),
             (Err(_), Role::Order) => {}
@@ -109,7 +109,7 @@ pub(super) fn open(root: &Root) -> Result<Source, String> {
     let opened = Rings::open(root, known.len(), |event, cpu| {
         let tells = SampleFields::Fields { with_names: event == 0 };
         let event = perf_event::Event::Tracepoint(known.get(event).map_or(0, |known| known.id));
-        Opened::new(event, SampledTasks::All, cpu, tells, WATERMARK)
+        OpenEvent::new(event, SampledTasks::All, cpu, tells, WATERMARK)
     });
     let rings = opened.map_err(|error| super::stacks::refusal(root, &error))?;
     Ok(Source { rings, known, missing })
@@ -122,7 +122,7 @@ type Key = (StallKind, u32, Arc<str>, Option<u8>, Arc<str>);
 #[derive(Debug)]
 pub(super) struct Pairing {
     root: Root,
-    known: HashMap<u64, Known>,
+    known: HashMap<u64, KernelTracepoint>,
     names: Names,
     /// Since when each thread is held up, and the order.
     open: HashMap<(StallKind, u32), (u64, Option<u8>)>,
@@ -150,7 +150,7 @@ pub(super) struct Pairing {
 }
 
 impl Pairing {
-    fn new(root: &Root, known: Vec<Known>, is_redacted: bool) -> Pairing {
+    fn new(root: &Root, known: Vec<KernelTracepoint>, is_redacted: bool) -> Pairing {
         Pairing {
             root: root.clone(),
             known: known.into_iter().map(|known| (known.id, known)).collect(),
@@ -415,7 +415,7 @@ mod tests {
         }
         let known = |name: &str, id: u64, format: &str| {
             let wanted = STALL_EVENTS.iter().find(|wanted| wanted.name.ends_with(name)).unwrap();
-            Known::of(wanted, &Tracepoint { id, format: Format::parse(format) }).unwrap()
+            KernelTracepoint::of(wanted, &Tracepoint { id, format: Format::parse(format) }).unwrap()
         };
         let known = vec![
             known("direct_reclaim_begin", 1, BEGIN),

@@ -176,7 +176,7 @@ fn a_source_that_is_slow_to_read_makes_late_ticks_and_counted_gaps() {
     let host = Host::new();
     host.set("/proc/slow", "");
     let polled = Polled::text(&host.root(), "/proc/slow", dawdle).map_err(|error| error.to_string());
-    let sources = vec![Opened { name: "vmstat".to_owned(), polled, pace: sampler::pace(Pace::EveryTick) }];
+    let sources = vec![OpenedSource { name: "vmstat".to_owned(), polled, pace: sampler::pace(Pace::EveryTick) }];
     let recorder = Recorder::start_with(&host.root(), &host.file(), &fast(), sources).unwrap();
     thread::sleep(Duration::from_millis(900));
     let summary = recorder.finish().unwrap();

@@ -2,7 +2,7 @@
 
 use super::error::RestoreError;
 use super::tree::{self, CopyMethod};
-use super::{Driver, Placed, RestoreContext, RestorePaths};
+use super::{Driver, PlacedCopy, RestoreContext, RestorePaths};
 
 /// The driver.
 #[derive(Debug)]
@@ -17,7 +17,7 @@ impl Copy {
 }
 
 impl Driver for Copy {
-    fn place(&mut self, on: &RestorePaths, doing: RestoreContext<'_>) -> Result<Placed, RestoreError> {
+    fn place(&mut self, on: &RestorePaths, doing: RestoreContext<'_>) -> Result<PlacedCopy, RestoreError> {
         on.workspace.has_room(on.manifest.bytes(), "a copy of the data")?;
         let folder = on.workspace.place("data");
         tree::copy(&on.manifest, &on.source, &folder, CopyMethod::Writing, doing)?;
@@ -25,6 +25,6 @@ impl Driver for Copy {
             "copy: the files lie in other blocks of the disk at every point, and the kernel keeps their names and \
                        inodes in memory; the page cache was asked to forget their bytes. Prefer image or reflink"
                 .to_owned();
-        Ok(Placed { folder, is_verified: false, notes: vec![warning] })
+        Ok(PlacedCopy { folder, is_verified: false, notes: vec![warning] })
     }
 }

@@ -11,7 +11,7 @@ use super::manifest;
 use super::mounts;
 use super::tree::{self, CopyMethod};
 use super::uncached::{Buffer, CHUNK, Uncached};
-use super::{Driver, Placed, RestoreContext, RestorePaths};
+use super::{Driver, PlacedCopy, RestoreContext, RestorePaths};
 use crate::facts::programs;
 use crate::process::{self, Command, Interrupt};
 use crate::root::Root;
@@ -168,7 +168,7 @@ impl Image {
 }
 
 impl Driver for Image {
-    fn place(&mut self, on: &RestorePaths, doing: RestoreContext<'_>) -> Result<Placed, RestoreError> {
+    fn place(&mut self, on: &RestorePaths, doing: RestoreContext<'_>) -> Result<PlacedCopy, RestoreError> {
         let working = on.workspace.place(WORKING);
         self.make_equal(&working, doing).map_err(|error| self.explain(error, on, doing))?;
         let folder = mounted(on, &working, Access::Write)?;
@@ -182,7 +182,7 @@ impl Driver for Image {
                     .to_owned(),
             );
         }
-        Ok(Placed { folder, is_verified: true, notes })
+        Ok(PlacedCopy { folder, is_verified: true, notes })
     }
 
     fn keeps(&self) -> Option<&'static str> {

@@ -75,7 +75,7 @@ impl RestorePaths {
 }
 
 /// A copy in its place.
-struct Placed {
+struct PlacedCopy {
     folder: PathBuf,
     /// Its hashes were held against the master's; else the files are held against the manifest.
     is_verified: bool,
@@ -85,7 +85,7 @@ struct Placed {
 /// A way of putting data back.
 trait Driver: fmt::Debug {
     /// Puts a fresh copy in place, in a work folder that is empty but for what it [`keeps`](Driver::keeps).
-    fn place(&mut self, on: &RestorePaths, doing: RestoreContext<'_>) -> Result<Placed, RestoreError>;
+    fn place(&mut self, on: &RestorePaths, doing: RestoreContext<'_>) -> Result<PlacedCopy, RestoreError>;
 
     /// The file of the work folder that stays from point to point.
     fn keeps(&self) -> Option<&'static str> {

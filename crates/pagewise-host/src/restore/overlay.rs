@@ -3,7 +3,7 @@
 use super::error::RestoreError;
 use super::image::may_mount;
 use super::tree;
-use super::{Driver, Placed, RestoreContext, RestorePaths};
+use super::{Driver, PlacedCopy, RestoreContext, RestorePaths};
 use pagewise_core::experiment::data::Restore;
 use rustix::fs::{Mode, OFlags};
 use rustix::mount::MountFlags;
@@ -26,7 +26,7 @@ impl Overlay {
 }
 
 impl Driver for Overlay {
-    fn place(&mut self, on: &RestorePaths, _doing: RestoreContext<'_>) -> Result<Placed, RestoreError> {
+    fn place(&mut self, on: &RestorePaths, _doing: RestoreContext<'_>) -> Result<PlacedCopy, RestoreError> {
         let (upper, inner) = (on.workspace.place("upper"), on.workspace.place("inner"));
         // The merged folder has the mode and owner of the upper one.
         tree::empty_like(&on.source, &upper)?;
@@ -58,7 +58,7 @@ impl Driver for Overlay {
             errno => RestoreError::errno("mount a writable layer at", &point)(errno),
         })?;
         let note = "overlay: the first write to a file copies all of it, within the job's time".to_owned();
-        Ok(Placed { folder: point, is_verified: false, notes: vec![note] })
+        Ok(PlacedCopy { folder: point, is_verified: false, notes: vec![note] })
     }
 }
 

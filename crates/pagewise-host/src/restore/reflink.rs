@@ -2,7 +2,7 @@
 
 use super::error::RestoreError;
 use super::tree::{self, CopyMethod};
-use super::{Driver, Placed, RestoreContext, RestorePaths};
+use super::{Driver, PlacedCopy, RestoreContext, RestorePaths};
 use pagewise_core::experiment::data::{Kind, Restore};
 use std::fs::{self, File};
 use std::io::Write;
@@ -75,9 +75,9 @@ fn shares_with_source(on: &RestorePaths) -> bool {
 }
 
 impl Driver for Reflink {
-    fn place(&mut self, on: &RestorePaths, doing: RestoreContext<'_>) -> Result<Placed, RestoreError> {
+    fn place(&mut self, on: &RestorePaths, doing: RestoreContext<'_>) -> Result<PlacedCopy, RestoreError> {
         let folder = on.workspace.place("data");
         tree::copy(&on.manifest, &self.base, &folder, CopyMethod::Cloning, doing)?;
-        Ok(Placed { folder, is_verified: false, notes: Vec::new() })
+        Ok(PlacedCopy { folder, is_verified: false, notes: Vec::new() })
     }
 }

@@ -103,7 +103,7 @@ pub struct LimitedGroups {
 /// What the walk has found since it told last.
 #[derive(Debug)]
 struct FoundSinceLast {
-    opened: Vec<Opened>,
+    opened: Vec<OpenGroup>,
     gone: Vec<String>,
     limited: u64,
     left_out: u64,
@@ -111,7 +111,7 @@ struct FoundSinceLast {
 
 /// A group whose files are open.
 #[derive(Debug)]
-struct Opened {
+struct OpenGroup {
     path: String,
     label: String,
     /// By the name of the number; of events the one file.
@@ -156,7 +156,7 @@ impl LimitedGroups {
     fn take_over(&mut self, news: FoundSinceLast, columns: &mut Columns) {
         (self.limited, self.left_out) = (news.limited, news.left_out);
         self.groups.retain(|group| !news.gone.contains(&group.path));
-        for Opened { path, label, files } in news.opened {
+        for OpenGroup { path, label, files } in news.opened {
             let mut numbers = |name: &str| match self.of {
                 RecordedFile::Levels => Numbers::One(columns.column_of(name, &label)),
                 RecordedFile::Events => {
@@ -351,13 +351,13 @@ impl Finder {
         self.open.retain(|path, _| !gone.contains(path));
         let mut left_out = self.over;
         // Of each source, in the order of `tells`.
-        let mut arrived: Vec<Vec<Opened>> = self.tells.iter().map(|_| Vec::new()).collect();
+        let mut arrived: Vec<Vec<OpenGroup>> = self.tells.iter().map(|_| Vec::new()).collect();
         for (path, (number, group)) in &self.found {
             if self.open.contains_key(path) {
                 continue;
             }
             let has_room = self.ever.contains(path) || self.ever.len() < GROUPS_EVER;
-            let opened: Vec<Opened> = if has_room {
+            let opened: Vec<OpenGroup> = if has_room {
                 self.tells.iter().filter_map(|(of, _)| self.opened(*of, group)).collect()
             } else {
                 Vec::new()
@@ -387,14 +387,14 @@ impl Finder {
     }
 
     /// `None`: it has gone again, or we may open no more.
-    fn opened(&self, of: RecordedFile, group: &Group) -> Option<Opened> {
+    fn opened(&self, of: RecordedFile, group: &Group) -> Option<OpenGroup> {
         let wanted = match of {
             RecordedFile::Levels => group.number_files().into_iter().map(|file| (file.name, file.path)).collect(),
             RecordedFile::Events => vec![(cgroup::EVENTS_FILE.to_owned(), group.file(cgroup::EVENTS_FILE))],
         };
         let files: Vec<(String, File)> =
             wanted.into_iter().filter_map(|(name, path)| Some((name, self.root.open(&path).ok()?))).collect();
-        (!files.is_empty()).then(|| Opened { path: group.path.clone(), label: group.label(), files })
+        (!files.is_empty()).then(|| OpenGroup { path: group.path.clone(), label: group.label(), files })
     }
 }
 

@@ -4,7 +4,7 @@
 //! The file stays open for them. It may be anybody's and say anything, so nothing is allocated by a size it claims: tables
 //! are read piece by piece, up to a bound. That is also why no library does it, which would map or load them whole.
 
-use super::{Found, LONGEST_NAME};
+use super::{LONGEST_NAME, SymbolLookup};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
@@ -208,16 +208,18 @@ impl Elf {
     }
 
     /// What stands at that place of the file.
-    pub(super) fn find(&self, offset: u64) -> Found {
+    pub(super) fn find(&self, offset: u64) -> SymbolLookup {
         let within = |start: u64, length: u64| offset.checked_sub(start).is_some_and(|at| at < length);
         let load = self.loads.iter().find(|(start, length, _)| within(*start, *length));
-        let Some((start, _, address)) = load else { return Found::Address(offset) };
+        let Some((start, _, address)) = load else { return SymbolLookup::Address(offset) };
         let address = (offset - start).wrapping_add(*address);
         let before = self.functions.partition_point(|function| function.address <= address).checked_sub(1);
         let function = before.map(|before| self.functions[before]);
         let function =
             function.filter(|function| function.length == 0 || address - function.address < u64::from(function.length));
-        function.and_then(|function| self.name(function.name)).map_or(Found::Address(address), Found::Name)
+        function
+            .and_then(|function| self.name(function.name))
+            .map_or(SymbolLookup::Address(address), SymbolLookup::Name)
     }
 
     fn name(&self, at: u64) -> Option<String> {
@@ -268,8 +270,8 @@ mod tests {
         let (start, _, load) = elf.loads.iter().find(covers).unwrap();
         let offset = function.address - load + start;
         let name = elf.name(function.name).unwrap();
-        assert_eq!(elf.find(offset + 3), Found::Name(name.clone()));
-        assert_ne!(elf.find(offset + u64::from(function.length)), Found::Name(name), "behind its end");
+        assert_eq!(elf.find(offset + 3), SymbolLookup::Name(name.clone()));
+        assert_ne!(elf.find(offset + u64::from(function.length)), SymbolLookup::Name(name), "behind its end");
     }
 
     #[test]

@@ -66,7 +66,7 @@ struct Name<'a> {
 
 /// What stands at a place of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Found {
+enum SymbolLookup {
     Name(String),
     /// No symbol; the address in the file's own counting.
     Address(u64),
@@ -221,8 +221,8 @@ impl Symbols {
         // The page of the kernel is an image from its first byte on, wherever it lies.
         let place = if range.file.path == VDSO { address - range.start } else { offset };
         let name = match elf.map(|elf| elf.find(place)) {
-            Some(Found::Name(name)) => demangled(&name),
-            Some(Found::Address(address)) => hex(address),
+            Some(SymbolLookup::Name(name)) => demangled(&name),
+            Some(SymbolLookup::Address(address)) => hex(address),
             None => {
                 // A runtime may compile into memory that it shares under the name of a file. What it has not told it may tell later on, so neither
                 // is kept.

@@ -139,21 +139,27 @@ pub enum SampleFields {
 
 /// An event that is open on one CPU, and not counting until it is told to.
 #[derive(Debug)]
-pub struct Opened(OwnedFd);
+pub struct OpenEvent(OwnedFd);
 
-impl AsFd for Opened {
+impl AsFd for OpenEvent {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }
 }
 
-impl Opened {
+impl OpenEvent {
     /// Opens it, disabled. Instants are CLOCK_MONOTONIC, the one clock that every kind of event may use. `watermark`:
     /// bytes in the ring at which a reader is woken.
     ///
     /// # Errors
     /// See [`try_open`]; `EINVAL` where the rate is above `kernel.perf_event_max_sample_rate`.
-    pub fn new(event: Event, whom: SampledTasks, cpu: u32, tells: SampleFields, watermark: u32) -> io::Result<Opened> {
+    pub fn new(
+        event: Event,
+        whom: SampledTasks,
+        cpu: u32,
+        tells: SampleFields,
+        watermark: u32,
+    ) -> io::Result<OpenEvent> {
         let (kind, config) = event.numbers();
         let (pid, who) = match whom {
             SampledTasks::All => (-1, 0),
@@ -185,7 +191,7 @@ impl Opened {
             clock: libc::CLOCK_MONOTONIC,
             ..Attributes::default()
         };
-        open(&attributes, pid, number_of(cpu), None).map(Opened)
+        open(&attributes, pid, number_of(cpu), None).map(OpenEvent)
     }
 
     /// Begins to count.
@@ -208,7 +214,7 @@ impl Opened {
     ///
     /// # Errors
     /// What the kernel answered.
-    pub fn write_to_ring_of(&self, other: &Opened) -> io::Result<()> {
+    pub fn write_to_ring_of(&self, other: &OpenEvent) -> io::Result<()> {
         control(self.as_fd(), SET_OUTPUT, libc::c_ulong::try_from(other.0.as_raw_fd()).unwrap_or(0))
     }
 }

@@ -1,6 +1,6 @@
 //! The ring of memory into which the kernel writes the records of perf events.
 
-use super::perf_event::Opened;
+use super::perf_event::OpenEvent;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use std::io;
 use std::ptr::NonNull;
@@ -30,7 +30,7 @@ impl PerfRing {
     ///
     /// # Errors
     /// When not even 8 pages are allowed.
-    pub fn map(event: &Opened, bytes: usize) -> io::Result<PerfRing> {
+    pub fn map(event: &OpenEvent, bytes: usize) -> io::Result<PerfRing> {
         let page = rustix::param::page_size();
         let mut pages = (bytes / page).next_power_of_two().max(8);
         loop {
@@ -41,7 +41,7 @@ impl PerfRing {
         }
     }
 
-    fn map_pages(event: &Opened, page: usize, pages: usize) -> io::Result<PerfRing> {
+    fn map_pages(event: &OpenEvent, page: usize, pages: usize) -> io::Result<PerfRing> {
         let size = page * pages;
         // SAFETY: needed because records come through shared memory only. Sound because a null hint makes the kernel choose
         // a range that nothing else uses.

@@ -8,21 +8,21 @@ use crate::store::bundle::Bundle;
 use crate::store::recording::{Recording, RecordingError};
 use pagewise_core::experiment::live::{Instant, mark};
 use pagewise_core::experiment::point::Point;
-use pagewise_core::experiment::stacks::{Kept, RunStacks};
+use pagewise_core::experiment::stacks::{RunStacks, StacksOfRuns};
 use pagewise_core::recording::{Mark, Profile, Recorded};
 use std::path::Path;
 
 /// Reads the stacks of these runs, one recording after the other. Why one has none is kept with it.
 #[must_use]
-pub fn kept(bundle: &Bundle, points: &[&Point]) -> Kept {
+pub fn kept(bundle: &Bundle, points: &[&Point]) -> StacksOfRuns {
     let folder = bundle.path().join(FOLDER);
-    let mut kept = Kept::default();
+    let mut kept = StacksOfRuns::default();
     if bundle.plan().live.is_some() {
         of_blocks(&folder, points, &mut kept);
         return kept;
     }
     for point in points {
-        match Opened::open(&point_file(&folder, point.planned.index, point.attempt)) {
+        match OpenedRecording::open(&point_file(&folder, point.planned.index, point.attempt)) {
             Ok(opened) => kept.add(point, opened.seen(None, opened.seconds)),
             Err(why) => kept.miss(point, &why),
         }
@@ -30,11 +30,11 @@ pub fn kept(bundle: &Bundle, points: &[&Point]) -> Kept {
     kept
 }
 
-fn of_blocks(folder: &Path, points: &[&Point], kept: &mut Kept) {
+fn of_blocks(folder: &Path, points: &[&Point], kept: &mut StacksOfRuns) {
     let mut left: Vec<&Point> = points.to_vec();
     let mut why = NOT_THERE.to_owned();
     for file in (1..).map(|part| live_file(folder, part)).take_while(|file| file.exists()) {
-        let opened = match Opened::open(&file) {
+        let opened = match OpenedRecording::open(&file) {
             Ok(opened) => opened,
             Err(reason) => {
                 why = reason;
@@ -56,15 +56,15 @@ fn of_blocks(folder: &Path, points: &[&Point], kept: &mut Kept) {
 const NOT_THERE: &str = "its recording is not in the bundle";
 
 /// What is needed of a recording.
-struct Opened {
+struct OpenedRecording {
     profile: Profile,
     marks: Vec<Mark>,
     seconds: f64,
     recorder: Option<f64>,
 }
 
-impl Opened {
-    fn open(file: &Path) -> Result<Opened, String> {
+impl OpenedRecording {
+    fn open(file: &Path) -> Result<OpenedRecording, String> {
         if !file.exists() {
             return Err(NOT_THERE.to_owned());
         }
@@ -76,7 +76,7 @@ impl Opened {
         let length = last.zip(number("anchor_boottime_ns")).map_or(0, |(last, first)| last.saturating_sub(first));
         let seconds = length as f64 * 1e-9;
         let own = number("own_cpu_us").filter(|_| seconds > 0.0);
-        Ok(Opened { profile, marks, seconds, recorder: own.map(|own| own as f64 * 1e-6 / seconds) })
+        Ok(OpenedRecording { profile, marks, seconds, recorder: own.map(|own| own as f64 * 1e-6 / seconds) })
     }
 
     fn seen(&self, stretch: Option<(u64, u64)>, seconds: f64) -> RunStacks<'_> {

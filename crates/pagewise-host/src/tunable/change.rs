@@ -662,7 +662,7 @@ fn artefacts(tunable: &Tunable, value: &str) -> Vec<String> {
     super::artefacts(tunable, value).iter().map(|path| path.to_string_lossy().into_owned()).collect()
 }
 
-fn report(set: &ChangeSet, why: Option<UndoReason>, undone: undo::Undone<ChangeError>) -> UndoReport {
+fn report(set: &ChangeSet, why: Option<UndoReason>, undone: undo::UndoOutcome<ChangeError>) -> UndoReport {
     UndoReport {
         id: set.begin.id,
         policy: set.begin.policy.clone(),

@@ -1,7 +1,7 @@
 //! What lies behind a tunable: a file, two files of which one is in force, the host's swap, a process that holds it. Everything else
 //! asks the kind and knows none of them.
 
-use super::held::{Held, HoldLimit};
+use super::held::{HeldKind, HoldLimit};
 use super::pair::PairOfFiles;
 use super::reserve::ReservedHugePages;
 use super::swap::HostSwap;
@@ -51,7 +51,7 @@ pub(super) trait Kind {
 /// The kind of a tunable of the host.
 pub(super) fn of(tunable: &Tunable) -> &'static dyn Kind {
     if tunable.descriptor.unheld.is_some() {
-        return &Held;
+        return &HeldKind;
     }
     match tunable.descriptor.grammar {
         Grammar::Pair(_) => &PairOfFiles,

@@ -7,7 +7,7 @@ use pagewise_core::tunable::{self, Descriptor, Grammar, Key, Tunable, find};
 
 /// A tunable on a host.
 #[derive(Debug)]
-pub struct Listed {
+pub struct HostTunable {
     /// The tunable; a pattern such as `env.NAME` when it has no instances that could be listed.
     pub name: String,
     /// What is known about it.
@@ -20,7 +20,7 @@ pub struct Listed {
 
 /// Every tunable, with one entry per huge page size, block device and limit of our own control group.
 #[must_use]
-pub fn list(root: &Root) -> Vec<Listed> {
+pub fn list(root: &Root) -> Vec<HostTunable> {
     let locator = Locator::new(root);
     tunable::all().flat_map(|descriptor| instances(&locator, descriptor)).collect()
 }
@@ -60,12 +60,12 @@ fn valued(locator: &Locator<'_>, tunable: Tunable) -> Option<Valued> {
     Some(Valued { tunable, value, files })
 }
 
-impl Listed {
+impl HostTunable {
     /// One tunable by its name.
     ///
     /// # Errors
     /// When there is none of this name.
-    pub fn one(root: &Root, name: &str) -> Result<Listed, TunableError> {
+    pub fn one(root: &Root, name: &str) -> Result<HostTunable, TunableError> {
         Ok(listed(root, &find(name)?))
     }
 }
@@ -79,21 +79,21 @@ fn named(locator: &Locator<'_>, descriptor: &'static Descriptor) -> Vec<Tunable>
         .collect()
 }
 
-fn instances(locator: &Locator<'_>, descriptor: &'static Descriptor) -> Vec<Listed> {
+fn instances(locator: &Locator<'_>, descriptor: &'static Descriptor) -> Vec<HostTunable> {
     let root = locator.root;
-    let named: Vec<Listed> = named(locator, descriptor).iter().map(|tunable| listed(root, tunable)).collect();
+    let named: Vec<HostTunable> = named(locator, descriptor).iter().map(|tunable| listed(root, tunable)).collect();
     if !named.is_empty() {
         return named;
     }
     let value = (descriptor.scope == tunable::Scope::Host).then(|| {
         Err(TunableError::Missing { tunable: descriptor.name.to_owned(), why: format!("since {}", descriptor.source) })
     });
-    vec![Listed { name: descriptor.name.to_owned(), descriptor, allowed: descriptor.grammar.allowed(), value }]
+    vec![HostTunable { name: descriptor.name.to_owned(), descriptor, allowed: descriptor.grammar.allowed(), value }]
 }
 
-fn listed(root: &Root, tunable: &Tunable) -> Listed {
+fn listed(root: &Root, tunable: &Tunable) -> HostTunable {
     let choices = file::choices(root, tunable).ok().flatten().map(|choices| choices.join(" "));
-    Listed {
+    HostTunable {
         name: tunable.name.clone(),
         descriptor: tunable.descriptor,
         allowed: choices.unwrap_or_else(|| tunable.descriptor.grammar.allowed()),

@@ -22,7 +22,7 @@ mod swap;
 pub mod watcher;
 
 pub use error::TunableError;
-pub use listing::{Listed, Valued, list, values};
+pub use listing::{HostTunable, Valued, list, values};
 pub use reach::out_of_reach;
 pub use resolve::{HostSetting, Places, Resolved, resolve};
 pub use shell::{artefacts, shell_lines};

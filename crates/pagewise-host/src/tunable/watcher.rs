@@ -276,7 +276,7 @@ fn say_ready() {
 /// When the journal cannot be read or written.
 pub fn watch_owner(journal: &Journal, owner: Owner) -> Result<Vec<UndoReport>, ChangeError> {
     say_ready();
-    let Some(Known { scope, workspace }) = listen(BufReader::new(io::stdin().lock())) else {
+    let Some(OwnerState { scope, workspace }) = listen(BufReader::new(io::stdin().lock())) else {
         return Ok(Vec::new());
     };
     scope.kill();
@@ -312,14 +312,14 @@ fn undo_owned(journal: &Journal, owner: Owner) -> Result<Vec<UndoReport>, Change
 
 /// What an owner last said of itself.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Known {
+struct OwnerState {
     scope: Scope,
     workspace: Option<PathBuf>,
 }
 
 /// `None` once the owner says that it is done; what it said last when it dies before.
-fn listen(pipe: impl BufRead) -> Option<Known> {
-    let mut known = Known::default();
+fn listen(pipe: impl BufRead) -> Option<OwnerState> {
+    let mut known = OwnerState::default();
     for line in pipe.lines() {
         let Ok(line) = line else { break };
         match serde_json::from_str(&line) {
@@ -489,6 +489,6 @@ mod tests {
         said.push(b'\n');
         said.extend(serde_json::to_vec(&WatcherMessage::Scope(last.clone())).expect("JSON"));
         said.extend(b"\n{\"workspace\":\"/w\"}\n{\"scope\":{\"ses");
-        assert_eq!(listen(&said[..]), Some(Known { scope: last, workspace: Some("/w".into()) }));
+        assert_eq!(listen(&said[..]), Some(OwnerState { scope: last, workspace: Some("/w".into()) }));
     }
 }

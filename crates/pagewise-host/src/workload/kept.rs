@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 /// A file as it was when it was kept.
 #[derive(Serialize, Deserialize, Clone, PartialEq, Debug)]
-pub(in crate::workload) struct Kept {
+pub(in crate::workload) struct KeptFile {
     pub(in crate::workload) name: String,
     pub(in crate::workload) bytes: u64,
     pub(in crate::workload) blake3: String,
@@ -22,7 +22,7 @@ pub(in crate::workload) fn hash_files(
     dir: &Path,
     interrupt: &Interrupt,
     progress: &dyn Progress,
-) -> Result<Vec<Kept>, WorkloadError> {
+) -> Result<Vec<KeptFile>, WorkloadError> {
     let entries = fs::read_dir(dir).map_err(WorkloadError::file("list", dir))?;
     let mut paths: Vec<PathBuf> = entries.filter_map(Result::ok).map(|entry| entry.path()).collect();
     paths.retain(|path| path.is_file());
@@ -47,7 +47,7 @@ pub(in crate::workload) fn hash_files(
         }
         done += bytes;
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        files.push(Kept { name, bytes, blake3: hasher.finalize().to_hex().to_string() });
+        files.push(KeptFile { name, bytes, blake3: hasher.finalize().to_hex().to_string() });
     }
     Ok(files)
 }

@@ -3,7 +3,7 @@
 use pagewise_core::tunable::policy::{Policy, PolicyError};
 use pagewise_core::tunable::{self, Grammar, Scope, Tunable};
 use pagewise_host::root::Root;
-use pagewise_host::tunable::{self as host_tunable, HostSetting, Listed, Places, TunableError, list, resolve};
+use pagewise_host::tunable::{self as host_tunable, HostSetting, HostTunable, Places, TunableError, list, resolve};
 use pagewise_testkit::{FakeHost, HostUnchanged, host_lock, requires};
 use std::path::{Path, PathBuf};
 
@@ -54,12 +54,12 @@ fn value(root: &Root, name: &str) -> String {
     read(root, name).unwrap_or_else(|e| panic!("{e}"))
 }
 
-fn present(root: &Root) -> Vec<Listed> {
+fn present(root: &Root) -> Vec<HostTunable> {
     list(root).into_iter().filter(|listed| listed.value.as_ref().is_some_and(Result::is_ok)).collect()
 }
 
 /// Another value that may be asked for, near the one now.
-fn another(root: &Root, listed: &Listed, now: &str) -> Option<String> {
+fn another(root: &Root, listed: &HostTunable, now: &str) -> Option<String> {
     let near = |number: u64, min: u64, max: u64, step: u64| {
         let up = number.saturating_add(step);
         if up <= max { up } else { number.saturating_sub(step).max(min) }

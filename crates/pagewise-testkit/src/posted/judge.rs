@@ -56,7 +56,7 @@ impl Outcome {
 
 /// A case and what came of it.
 #[derive(Clone, Debug)]
-pub struct Judged {
+pub struct JudgedCase {
     /// The case.
     pub case: Case,
     /// What came of it.
@@ -71,7 +71,7 @@ pub struct Judged {
 
 /// Reads a case as `diagnose --import auto:FILE` does, knowing no more than what was posted beside it: the kernel.
 #[must_use]
-pub fn judge(case: Case) -> Judged {
+pub fn judge(case: Case) -> JudgedCase {
     let path = |file: &Posted| KindFile { kind: None, path: case.folder.join(&file.name) };
     let files: Vec<KindFile> = case.files.iter().map(path).collect();
     let mut assumed = Assumed::default();
@@ -82,7 +82,7 @@ pub fn judge(case: Case) -> Judged {
         Ok(imported) => imported,
         Err(error) => {
             let left_out = vec![error.to_string()];
-            return Judged { case, outcome: Outcome::NotRead, found: Vec::new(), left_out, diagnosis: None };
+            return JudgedCase { case, outcome: Outcome::NotRead, found: Vec::new(), left_out, diagnosis: None };
         }
     };
     let Ok(observed) = Observed::of(&imported);
@@ -90,7 +90,7 @@ pub fn judge(case: Case) -> Judged {
     let found: Vec<String> = diagnosis.findings.iter().map(|finding| finding.id.clone()).collect();
     let outcome = outcome(&case, &diagnosis);
     let left_out = imported.left_out().map(str::to_owned).collect();
-    Judged { case, outcome, found, left_out, diagnosis: Some(diagnosis) }
+    JudgedCase { case, outcome, found, left_out, diagnosis: Some(diagnosis) }
 }
 
 fn outcome(case: &Case, diagnosis: &Diagnosis) -> Outcome {

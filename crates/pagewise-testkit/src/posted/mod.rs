@@ -8,7 +8,7 @@
 pub mod judge;
 pub mod page;
 
-pub use judge::{Judged, Outcome, judge};
+pub use judge::{JudgedCase, Outcome, judge};
 
 use serde::Deserialize;
 use std::fs;

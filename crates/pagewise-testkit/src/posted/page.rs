@@ -1,21 +1,21 @@
 //! The tables of `docs/method/posted-listings.md`.
 
 use super::Ailment;
-use super::judge::{Judged, Outcome};
+use super::judge::{JudgedCase, Outcome};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// Both halves, by outcome; then what was not named, case by case, of the half that rules were fitted to. Cases of the other half are
 /// counted only: whoever looks at them fits to them.
 #[must_use]
-pub fn tables(judged: &[Judged]) -> String {
+pub fn tables(judged: &[JudgedCase]) -> String {
     let mut text = String::new();
     let halves = [("fitting", true), ("test", false)];
     let _ = writeln!(text, "## What came of them\n");
     let _ = writeln!(text, "| half | kind | cases | {} |", Outcome::ALL.map(Outcome::words).join(" | "));
     let _ = writeln!(text, "| --- | --- | --- |{}", " --- |".repeat(Outcome::ALL.len()));
     for (name, is_for_fitting) in halves {
-        let half: Vec<&Judged> = judged.iter().filter(|one| one.case.is_for_fitting() == is_for_fitting).collect();
+        let half: Vec<&JudgedCase> = judged.iter().filter(|one| one.case.is_for_fitting() == is_for_fitting).collect();
         for (words, kind) in
             [("trouble", Ailment::Trouble), ("healthy", Ailment::Healthy), ("not memory", Ailment::NotMemory)]
         {

@@ -1,6 +1,6 @@
 //! Huge pages are asked for, of memory that is in pieces, and the asker compacts: the storm of 2012.
 
-use super::memory::{Whole, fault_huge_pages};
+use super::memory::{HeldHugePages, fault_huge_pages};
 use super::stage::cpus;
 use super::{Dose, ORDINARY, Proof, Severity, Stage, Trouble};
 use crate::requires::need;
@@ -31,7 +31,7 @@ const POLICY: &str = "memory_state=aged(97%),thp.defrag=always";
 
 fn make(stage: &Stage, severity: Severity) -> io::Result<()> {
     let (threads, percent) = severity.of([(1, 25), (1, 100), (cpus(), 100)]);
-    let whole = Whole::take(stage)?;
+    let whole = HeldHugePages::take(stage)?;
     stage.work(threads, percent, |_| {
         whole.take_more(stage)?;
         fault_huge_pages(1 << 30)

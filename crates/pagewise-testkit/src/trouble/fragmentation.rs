@@ -1,6 +1,6 @@
 //! Free memory in pieces, and a program that asks for huge pages now and then and does not get them.
 
-use super::memory::{HUGE, Whole, touch};
+use super::memory::{HUGE, HeldHugePages, touch};
 use super::{Dose, ORDINARY, Proof, Severity, Stage, Trouble};
 use crate::requires::need;
 use std::io;
@@ -22,7 +22,7 @@ pub(super) const TROUBLE: Trouble = Trouble {
 };
 
 fn make(stage: &Stage, _: Severity) -> io::Result<()> {
-    let whole = Whole::take(stage)?;
+    let whole = HeldHugePages::take(stage)?;
     // A share of the time would make a pause of minutes of a step that took seconds.
     stage.work(1, 100, |_| {
         stage.pause(Duration::from_millis(500));

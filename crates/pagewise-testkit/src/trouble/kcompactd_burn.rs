@@ -1,6 +1,6 @@
 //! The kernel compacts in the background what cannot be compacted.
 
-use super::memory::{Whole, fault_huge_pages};
+use super::memory::{HeldHugePages, fault_huge_pages};
 use super::stage::cpus;
 use super::{Dose, LASTING, Proof, Severity, Stage, Trouble};
 use crate::requires::need;
@@ -25,7 +25,7 @@ const POLICY: &str = "memory_state=aged(97%),thp.defrag=defer,vm.compaction_proa
 
 fn make(stage: &Stage, severity: Severity) -> io::Result<()> {
     let percent = severity.of([40, 70, 100]);
-    let whole = Whole::take(stage)?;
+    let whole = HeldHugePages::take(stage)?;
     stage.work(cpus(), percent, |_| {
         whole.take_more(stage)?;
         fault_huge_pages(1 << 30)

@@ -28,12 +28,12 @@ pub(super) fn take(stage: &Stage, bytes: u64) -> io::Result<Vec<Mapping>> {
 
 /// Holds the huge pages that are free, so that each one that is asked for has to be made.
 #[derive(Debug, Default)]
-pub(super) struct Whole(Mutex<Vec<Mapping>>);
+pub(super) struct HeldHugePages(Mutex<Vec<Mapping>>);
 
-impl Whole {
+impl HeldHugePages {
     /// Takes them.
-    pub(super) fn take(stage: &Stage) -> io::Result<Whole> {
-        let whole = Whole::default();
+    pub(super) fn take(stage: &Stage) -> io::Result<HeldHugePages> {
+        let whole = HeldHugePages::default();
         // What is taken leaves some that came together meanwhile.
         for _ in 0..3 {
             whole.take_more(stage)?;

@@ -38,7 +38,7 @@ mod unevictable_memory;
 mod unexplained_system_time;
 mod watermark_boost;
 
-pub use proof::{Proof, Shown, Snapshot};
+pub use proof::{Proof, ProofResult, Snapshot};
 pub use stage::Stage;
 
 use pagewise_host::process::Interrupt;

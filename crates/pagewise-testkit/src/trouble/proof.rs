@@ -35,7 +35,7 @@ pub enum Proof {
 
 /// One proof, carried out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Shown {
+pub struct ProofResult {
     /// What was observed.
     pub what: String,
     /// What it was; `None` where this kernel does not say.
@@ -102,7 +102,7 @@ impl Snapshot {
 impl Proof {
     /// Whether it holds between two instants.
     #[must_use]
-    pub fn between(self, before: &Snapshot, after: &Snapshot) -> Shown {
+    pub fn between(self, before: &Snapshot, after: &Snapshot) -> ProofResult {
         let seconds = after.at.duration_since(before.at).as_secs_f64().max(0.001);
         let growth = |name: &str| Some(after.total(name)?.wrapping_sub(before.total(name)?) as f64);
         let rate = |name: &str| growth(name).map(|growth| growth / seconds);
@@ -111,12 +111,12 @@ impl Proof {
             Proof::Stands(name, most) => {
                 let value = rate(name);
                 let holds = value.is_some_and(|value| value <= most);
-                return Shown { what: format!("{name} per second, at most"), value, wanted: most, holds };
+                return ProofResult { what: format!("{name} per second, at most"), value, wanted: most, holds };
             }
             Proof::Hardly(name, by, most) => {
                 let value = growth(name).zip(growth(by)).map(|(name, by)| name / by.max(1.0));
                 let holds = value.is_some_and(|value| value <= most);
-                return Shown { what: format!("{name} / {by}, at most"), value, wanted: most, holds };
+                return ProofResult { what: format!("{name} / {by}, at most"), value, wanted: most, holds };
             }
             Proof::Over(name, by, wanted) => {
                 let value = growth(name).zip(growth(by)).map(|(name, by)| name / by.max(1.0));
@@ -153,7 +153,7 @@ impl Proof {
             }
             Proof::Unusable(wanted) => ("free memory of no use for huge pages".to_owned(), after.unusable, wanted),
         };
-        Shown { what, value, wanted, holds: value.is_some_and(|value| value >= wanted) }
+        ProofResult { what, value, wanted, holds: value.is_some_and(|value| value >= wanted) }
     }
 }
 

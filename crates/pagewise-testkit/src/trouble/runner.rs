@@ -1,7 +1,7 @@
 //! Induces and records: a generator under its settings, then the real recorder beside it, then what the kernel's counters
 //! prove, written into the recording.
 
-use super::proof::{Shown, Snapshot, is_boosted};
+use super::proof::{ProofResult, Snapshot, is_boosted};
 use super::{Severity, Trouble, stage};
 use pagewise_core::experiment::plan::Design;
 use pagewise_host::process::Interrupt;
@@ -73,7 +73,7 @@ pub struct Label {
     /// Whether the kernel's counters show that it happened. Always, for a healthy load.
     pub made: bool,
     /// What they show.
-    pub proof: Vec<Shown>,
+    pub proof: Vec<ProofResult>,
 }
 
 /// Copies a file to its place, where it is whole or not there.
@@ -130,7 +130,7 @@ impl Runner {
         trouble: &Trouble,
         seconds: u32,
         meanwhile: impl FnOnce() -> Result<T, String>,
-    ) -> Result<(T, Vec<Shown>), String> {
+    ) -> Result<(T, Vec<ProofResult>), String> {
         stage::sweep();
         let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
         let says = folder.path().join("says");
@@ -187,7 +187,7 @@ impl Runner {
         seconds: u32,
         file: &Path,
         interrupt: &Interrupt,
-    ) -> Result<Vec<Shown>, String> {
+    ) -> Result<Vec<ProofResult>, String> {
         let before = Snapshot::take();
         let mut command = self.pagewise();
         command.args(["record", "--for", &format!("{seconds}s"), "-o"]).arg(file).args(&self.record_args);
@@ -211,7 +211,7 @@ impl Runner {
         Ok(trouble.proof.iter().map(|proof| proof.between(&before, &after)).collect())
     }
 
-    fn label(&self, trouble: &Trouble, severity: Severity, proof: Vec<Shown>) -> Label {
+    fn label(&self, trouble: &Trouble, severity: Severity, proof: Vec<ProofResult>) -> Label {
         let dose = trouble.dose(severity);
         Label {
             id: trouble.id.to_owned(),

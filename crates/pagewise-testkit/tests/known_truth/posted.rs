@@ -1,7 +1,7 @@
 //! What listings of other people are called: the bounds that `docs/method/posted-listings.md` publishes hold, and the page shows what
 //! the rules of today say.
 
-use pagewise_testkit::posted::{Ailment, Judged, Outcome, cases, judge, page};
+use pagewise_testkit::posted::{Ailment, JudgedCase, Outcome, cases, judge, page};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -11,8 +11,8 @@ fn root() -> PathBuf {
 }
 
 /// Each case is judged once for all tests.
-fn judged() -> &'static [Judged] {
-    static JUDGED: OnceLock<Vec<Judged>> = OnceLock::new();
+fn judged() -> &'static [JudgedCase] {
+    static JUDGED: OnceLock<Vec<JudgedCase>> = OnceLock::new();
     JUDGED.get_or_init(|| {
         let all = cases(&root().join("recordings/posted")).expect("cases that can be read");
         all.into_iter().map(judge).collect()
@@ -21,7 +21,7 @@ fn judged() -> &'static [Judged] {
 
 fn count(is_for_fitting: bool, kind: impl Fn(Ailment) -> bool, outcome: impl Fn(Outcome) -> bool) -> usize {
     let is_it =
-        |one: &&Judged| one.case.is_for_fitting() == is_for_fitting && kind(one.case.kind) && outcome(one.outcome);
+        |one: &&JudgedCase| one.case.is_for_fitting() == is_for_fitting && kind(one.case.kind) && outcome(one.outcome);
     judged().iter().filter(is_it).count()
 }
 

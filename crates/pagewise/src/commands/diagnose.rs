@@ -1,6 +1,6 @@
 //! `pagewise diagnose`: what memory management costs here, by name, with evidence and the smallest change to try.
 
-use crate::commands::import::{Known, note_left_out};
+use crate::commands::import::{StatedFacts, note_left_out};
 use crate::failure::Failure;
 use crate::global::Global;
 use crate::output;
@@ -36,7 +36,7 @@ pub(crate) struct DiagnoseArgs {
     #[arg(long = "import", value_name = "[KIND:]FILE", num_args = 1.., conflicts_with_all = ["length", "command"])]
     imports: Vec<KindFile>,
     #[command(flatten)]
-    known: Known,
+    known: StatedFacts,
     #[command(flatten)]
     stretch: StretchArgs,
     /// How long to record, such as 30s or 5m [default: 30s, or as long as COMMAND runs]

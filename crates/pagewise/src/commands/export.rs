@@ -6,7 +6,7 @@ use crate::output;
 use crate::stretch::StretchArgs;
 use clap::Args;
 use pagewise_core::export::Selection;
-use pagewise_host::export::{ExportError, FORMATS, Format, Holds, export};
+use pagewise_host::export::{ExportError, FORMATS, Format, FormatContent, export};
 use pagewise_host::store::recording::Recording;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -45,9 +45,9 @@ fn after_help() -> String {
     let mut text = String::from("Formats:\n");
     for Format { word, about, holds, .. } in FORMATS {
         let holds = match holds {
-            Holds::Series => "",
-            Holds::SeriesAndProcesses => "; processes, too",
-            Holds::Stacks => "; stacks only",
+            FormatContent::Series => "",
+            FormatContent::SeriesAndProcesses => "; processes, too",
+            FormatContent::Stacks => "; stacks only",
         };
         text.push_str(&format!("  {word:<12} {about}{holds}\n"));
     }

@@ -15,7 +15,7 @@ use pagewise_core::guard::simulate::{self, Model, NoGuard, SimulationOutcome};
 use pagewise_core::tunable::guard;
 use pagewise_core::unit::{Bytes, Seconds};
 use pagewise_host::facts::reclaim;
-use pagewise_host::guard::running::{self, Done, GuardMessage, Guards};
+use pagewise_host::guard::running::{self, GuardMessage, GuardSummary, Guards};
 use pagewise_host::guard::status::{self, OfDomain, Running};
 use pagewise_host::guard::{DomainName, Streamer};
 use pagewise_host::process::Interrupt;
@@ -224,7 +224,7 @@ struct Report {
 struct Guarded {
     domain: DomainName,
     #[serde(flatten)]
-    done: Done,
+    done: GuardSummary,
     mode: Option<Mode>,
     learnt: Option<Learnt>,
     /// Who streamed, as far as was seen.
@@ -301,7 +301,7 @@ fn run_guard(args: &RunArgs, global: &Global, acts: bool) -> Result<ExitCode, Fa
     };
     let done = guards.run(at_most, &interrupt, &tell).map_err(|error| Failure::NotPossible(anyhow!(error)))?;
     let mut said = said.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let domain = |(domain, done): (DomainName, Done)| {
+    let domain = |(domain, done): (DomainName, GuardSummary)| {
         let DomainMessages { mode, learnt, streams, .. } = said.remove(&domain).unwrap_or_default();
         Guarded { domain, done, mode, learnt, streams }
     };
@@ -419,7 +419,7 @@ fn summary(Guarded { domain, done, learnt, .. }: &Guarded, acts: bool) -> String
 }
 
 /// Why the guard was too late, as far as that is known: ` (12 while it left memory to the kernel, 3 when it was woken late)`.
-fn explained(done: &Done) -> String {
+fn explained(done: &GuardSummary) -> String {
     let each = [
         (done.left_to_kernel, "while it left memory to the kernel"),
         (done.for_blocks, "for pages in a row, which compaction makes"),
@@ -600,8 +600,9 @@ mod tests {
         let both = " A GiB that came in took 0.31 s of kernel time with it, and 0.45 s where the kernel reclaimed.";
         assert_eq!(filling(&seen(Some(0.312), Some(0.448))).as_deref(), Some(both));
         assert_eq!(filling(&seen(Some(0.312), None)), None);
-        assert_eq!(explained(&Done { too_late: 4, ..Done::default() }), "");
-        let done = Done { too_late: 16, left_to_kernel: 12, for_blocks: 1, woken_late: 3, ..Done::default() };
+        assert_eq!(explained(&GuardSummary { too_late: 4, ..GuardSummary::default() }), "");
+        let done =
+            GuardSummary { too_late: 16, left_to_kernel: 12, for_blocks: 1, woken_late: 3, ..GuardSummary::default() };
         let why = " (12 while it left memory to the kernel, 1 for pages in a row, which compaction makes, 3 when it was woken late or \
                    a slice was held up)";
         assert_eq!(explained(&done), why);

@@ -24,7 +24,7 @@ pub(crate) struct ImportArgs {
     #[arg(short, long = "output", value_name = "FILE.pgw")]
     output: PathBuf,
     #[command(flatten)]
-    known: Known,
+    known: StatedFacts,
 }
 
 const AFTER_HELP: &str = "Kinds: collectl, sar (also mpstat, iostat, pidstat, sadf -d), nmon, atop, top, dstat, vmstat, perf-script, perf-top (also perf report, opreport, readprofile, LKP), \
@@ -38,7 +38,7 @@ const AFTER_HELP: &str = "Kinds: collectl, sar (also mpstat, iostat, pidstat, sa
 
 /// What the caller knows and the files do not say. Every verb that takes `--import` takes these.
 #[derive(Args, Debug, Default)]
-pub(crate) struct Known {
+pub(crate) struct StatedFacts {
     /// A setting the host had, such as thp.enabled=always
     #[arg(long = "setting", value_name = "NAME=VALUE")]
     settings: Vec<String>,
@@ -47,7 +47,7 @@ pub(crate) struct Known {
     about: Vec<String>,
 }
 
-impl Known {
+impl StatedFacts {
     /// As the importers take it.
     pub(crate) fn assumed(&self) -> Result<Assumed, Failure> {
         let mut assumed = Assumed::default();

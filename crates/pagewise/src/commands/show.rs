@@ -8,7 +8,7 @@ use pagewise_core::report::tunables::{TunableView, TunablesReport};
 use pagewise_core::spelling::fits;
 use pagewise_core::tunable::{Ceiling, Scope, all};
 use pagewise_host::root::Root;
-use pagewise_host::tunable::{Listed, TunableError, list};
+use pagewise_host::tunable::{HostTunable, TunableError, list};
 use std::process::ExitCode;
 
 /// Show tunables: values now, what may be written, what switching takes
@@ -48,8 +48,8 @@ pub(crate) fn run(args: &ShowArgs, global: &Global) -> Result<ExitCode, Failure>
 }
 
 impl ShowArgs {
-    fn chosen(&self, root: &Root) -> Result<Vec<Listed>, Failure> {
-        let is_here = |listed: &Listed| listed.value.as_ref().is_some_and(Result::is_ok);
+    fn chosen(&self, root: &Root) -> Result<Vec<HostTunable>, Failure> {
+        let is_here = |listed: &HostTunable| listed.value.as_ref().is_some_and(Result::is_ok);
         if self.names.is_empty() {
             return Ok(list(root).into_iter().filter(|listed| self.all || is_here(listed)).collect());
         }
@@ -59,12 +59,12 @@ impl ShowArgs {
 }
 
 /// What a name, a pattern or a family means here.
-fn meant_by(root: &Root, name: &str) -> Result<Vec<Listed>, Failure> {
-    let error = match Listed::one(root, name) {
+fn meant_by(root: &Root, name: &str) -> Result<Vec<HostTunable>, Failure> {
+    let error = match HostTunable::one(root, name) {
         Ok(listed) => return Ok(vec![listed]),
         Err(error) => error,
     };
-    let is_meant = |listed: &Listed| {
+    let is_meant = |listed: &HostTunable| {
         let family = listed.name.split(['.', '[']).next();
         listed.name == name || family == Some(name) || fits(name, &listed.name)
     };
@@ -72,19 +72,20 @@ fn meant_by(root: &Root, name: &str) -> Result<Vec<Listed>, Failure> {
     if !of_one.is_empty() {
         return Ok(of_one);
     }
-    let meant: Vec<Listed> = list(root).into_iter().filter(is_meant).collect();
+    let meant: Vec<HostTunable> = list(root).into_iter().filter(is_meant).collect();
     if meant.is_empty() { Err(Failure::Usage(error.into())) } else { Ok(meant) }
 }
 
 /// What is here of one such as `cgroup[/batch]`, `block[sda]` or `mthp[64kB]`.
-fn all_of(root: &Root, name: &str) -> Vec<Listed> {
+fn all_of(root: &Root, name: &str) -> Vec<HostTunable> {
     let Some((family, _)) = name.split_once('[').filter(|_| name.ends_with(']')) else { return Vec::new() };
     let rest = |of: &'static str| Some(of.strip_prefix(family)?.strip_prefix('[')?.split_once(']')?.1);
-    let named = all().filter_map(|descriptor| Listed::one(root, &format!("{name}{}", rest(descriptor.name)?)).ok());
+    let named =
+        all().filter_map(|descriptor| HostTunable::one(root, &format!("{name}{}", rest(descriptor.name)?)).ok());
     named.filter(|listed| listed.value.as_ref().is_some_and(Result::is_ok)).collect()
 }
 
-fn view(listed: &Listed) -> TunableView {
+fn view(listed: &HostTunable) -> TunableView {
     let descriptor = listed.descriptor;
     TunableView {
         name: listed.name.clone(),
@@ -101,7 +102,7 @@ fn view(listed: &Listed) -> TunableView {
     }
 }
 
-fn why_absent(listed: &Listed) -> Option<String> {
+fn why_absent(listed: &HostTunable) -> Option<String> {
     match &listed.value {
         None => Some("it acts on a job that Pagewise starts; use it in: pagewise prove".to_owned()),
         Some(Ok(_)) => None,

@@ -24,7 +24,7 @@ use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
-use view::{Page, Seen, View, meaning};
+use view::{Page, SeenTimelines, View, meaning};
 
 /// Fill the screen with timelines, findings and the functions CPUs are in, of this host or of a recording
 #[derive(Args, Debug)]
@@ -97,7 +97,7 @@ enum LeaveReason {
 
 fn follow(
     screen: &mut Screen,
-    mut seen: Seen,
+    mut seen: SeenTimelines,
     mut source: Source,
     wanted: Wanted,
     interrupt: &Interrupt,

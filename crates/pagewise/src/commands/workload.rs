@@ -107,7 +107,7 @@ impl FromArgMatches for WorkloadArgs {
 
 /// What `workload --json` prints.
 #[derive(Serialize)]
-struct Listed {
+struct WorkloadListing {
     schema: &'static str,
     workloads: Vec<ListedWorkload>,
 }
@@ -199,7 +199,7 @@ pub(crate) fn run(args: &WorkloadArgs, global: &Global) -> Result<ExitCode, Fail
 fn list(json: bool, all: &[&BuiltIn]) {
     if json {
         let workloads = all.iter().map(|workload| ListedWorkload::of(workload)).collect();
-        return output::json(&Listed { schema: "pagewise.workloads/1", workloads });
+        return output::json(&WorkloadListing { schema: "pagewise.workloads/1", workloads });
     }
     let mut text: String = all.iter().map(|workload| row(workload.name, workload.about)).collect();
     text.push_str(

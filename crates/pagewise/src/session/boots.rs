@@ -10,7 +10,7 @@ use pagewise_host::root::Root;
 use pagewise_host::store::bundle::Bundle;
 use pagewise_host::trial::boots::{self, BootedHost, BootsError, ResumeUnit};
 use pagewise_host::trial::engine::TrialError;
-use pagewise_host::trial::session::{Held, SessionError, bundle_path};
+use pagewise_host::trial::session::{HeldHost, SessionError, bundle_path};
 use std::env;
 use std::path::{Path, PathBuf};
 
@@ -46,7 +46,7 @@ impl Session {
     /// As [`Session::start`], and boots what its points need.
     pub(crate) fn start_booting(
         &self,
-        held: Held,
+        held: HeldHost,
         plan: Plan,
         start: Start<'_>,
         host: BootedHost,

@@ -113,7 +113,7 @@ fn comma_separated_values_have_a_name_for_each_and_nothing_where_nothing_is_know
 }
 
 /// A recorded storm, replayed in a terminal.
-fn storm_in_a_terminal(size: (u16, u16), more: &[&str]) -> pagewise_testkit::terminal::Left {
+fn storm_in_a_terminal(size: (u16, u16), more: &[&str]) -> pagewise_testkit::terminal::TerminalAtExit {
     let file =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../recordings/6.18.44-fc-v657/compaction-storm-severe.pgw");
     let program = PathBuf::from(Command::cargo_bin("pagewise").unwrap().get_program());

@@ -109,7 +109,7 @@ const LONGEST_HEADER: u64 = 1 << 16;
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// A table from its header on.
-pub(super) struct Opened<R> {
+pub(super) struct OpenTable<R> {
     reader: csv::Reader<R>,
     pub(super) delimiter: Delimiter,
     /// Lines above the header.
@@ -126,7 +126,7 @@ pub(super) fn open<R: Read>(
     file: &str,
     asked: Option<Delimiter>,
     value: Option<&str>,
-) -> Result<Opened<impl Read>, TableError> {
+) -> Result<OpenTable<impl Read>, TableError> {
     let mut source = BufReader::with_capacity(BUFFER, source);
     let above = above(&mut source)
         .map_err(|error| TableError::Unreadable { file: file.to_owned(), reason: error.to_string() })?;
@@ -135,7 +135,7 @@ pub(super) fn open<R: Read>(
         let names = Delimiter::of_header(&above.last_comment, Some(value)).names(&above.last_comment);
         names.len() > 1 && names.iter().any(|name| name == value)
     };
-    Ok(Opened {
+    Ok(OpenTable {
         delimiter,
         lines_above: above.lines,
         comments: above.comments,
@@ -153,7 +153,7 @@ fn ended(source: impl Read) -> impl Read {
     source.chain(&b"\n"[..]).chain(END).chain(&b"\n"[..])
 }
 
-impl<R: Read> Opened<R> {
+impl<R: Read> OpenTable<R> {
     pub(super) fn next(&mut self, record: &mut ByteRecord, file: &str) -> Result<bool, TableError> {
         let is_there = self
             .reader
@@ -183,7 +183,7 @@ impl<R: Read> Opened<R> {
 
 /// What stands above the header, and the beginning of the header.
 #[derive(Default)]
-struct Above {
+struct Preamble {
     lines: u64,
     comments: u64,
     last_comment: Vec<u8>,
@@ -193,8 +193,8 @@ struct Above {
     header: Vec<u8>,
 }
 
-fn above(source: &mut impl BufRead) -> io::Result<Above> {
-    let mut found = Above::default();
+fn above(source: &mut impl BufRead) -> io::Result<Preamble> {
+    let mut found = Preamble::default();
     loop {
         let mut line = Vec::new();
         part_of_line(source, &mut line)?;

@@ -21,7 +21,7 @@ pub const LEAST_AROUND: f64 = 1.0;
 
 /// What is known about the runs: from the plan's `[cost]`, from the command line, or from a pilot.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Known {
+pub struct KnownRuns {
     /// A run, in seconds.
     pub run: Option<f64>,
     /// What surrounds a run, in seconds.
@@ -34,12 +34,12 @@ pub struct Known {
     pub cv_otherwise: Option<f64>,
 }
 
-impl Known {
+impl KnownRuns {
     /// What the plan itself says.
     #[must_use]
-    pub fn from_plan(plan: &Plan) -> Known {
+    pub fn from_plan(plan: &Plan) -> KnownRuns {
         let seconds = |text: &Option<String>| text.as_ref()?.parse::<Seconds>().ok().map(|seconds| seconds.0);
-        Known {
+        KnownRuns {
             run: seconds(&plan.cost.run),
             around: seconds(&plan.cost.around),
             boot: seconds(&plan.cost.boot),
@@ -91,7 +91,7 @@ pub struct Detectable {
 
 /// The forecast of a plan.
 #[must_use]
-pub fn forecast(plan: &Plan, known: &Known) -> Forecast {
+pub fn forecast(plan: &Plan, known: &KnownRuns) -> Forecast {
     let cells = cells(plan).unwrap_or_default();
     let runs = (cells.len() as u32).saturating_mul(plan.design.blocks.saturating_add(plan.design.warmup));
     let boots = boots(plan, &cells);
@@ -181,7 +181,7 @@ fn boots(plan: &Plan, cells: &[Cell]) -> u32 {
 }
 
 /// What each comparison can find, from what the analysis will compute: the same cells with the same weights.
-fn comparisons(plan: &Plan, cells: &[Cell], known: &Known) -> Vec<Detectable> {
+fn comparisons(plan: &Plan, cells: &[Cell], known: &KnownRuns) -> Vec<Detectable> {
     let asked: Vec<ContrastInCell> = asked(plan, cells).into_iter().filter(|one| one.metric == 0).collect();
     let primaries = asked.iter().filter(|one| one.primary).count();
     let sequence = plan.sequence();
@@ -200,7 +200,7 @@ fn comparisons(plan: &Plan, cells: &[Cell], known: &Known) -> Vec<Detectable> {
 /// Variance of a comparison inside one block: the sum of its squared coefficients, each times the variance of its cell. A cell
 /// weighs one over the size of its group, so an average over two cells scatters less than a single cell, and an interaction of
 /// single cells, which has four of them, scatters twice as much as a difference of two.
-fn variance(asked: &ContrastInCell, known: &Known) -> Option<f64> {
+fn variance(asked: &ContrastInCell, known: &KnownRuns) -> Option<f64> {
     let of_group = |(_, cells): &(f64, Vec<String>)| -> Option<f64> {
         let weight = 1.0 / cells.len() as f64;
         let of_cell = |cell: &String| known.cv_of(cell).map(|cv| weight * weight * cv * cv);
@@ -234,7 +234,7 @@ mod tests {
                  levels.b = 'env.K=2'\n{recording}"
             );
             let plan = source::read(&text, "x.toml").unwrap();
-            forecast(&plan, &Known::default()).recording
+            forecast(&plan, &KnownRuns::default()).recording
         };
         assert_eq!(plan(""), None);
         assert_eq!(plan("[recording]\nhz = 10\n"), None);
@@ -253,12 +253,12 @@ mod tests {
             [[factor]]\nname = 'l'\nlevels.low = 'env.L=1'\nlevels.high = 'env.L=2'\n\
             [[contrast]]\nfactor = 'k'\na = 'a'\nb = 'b'\nby = ['l']\nprimary = true\n[cost]\nrun = '20m'\ncv = '2%'\n";
         let plan = source::read(text, "x.toml").unwrap();
-        let found = forecast(&plan, &Known::from_plan(&plan));
+        let found = forecast(&plan, &KnownRuns::from_plan(&plan));
         assert_eq!((found.cells, found.runs, found.boots), (4, 40, 0));
         // And the second before each run in which the gate watches.
         assert!((found.hours.unwrap() - (40.0 / 3.0 + 40.0 / 3600.0)).abs() < 1e-9);
         assert!(found.is_least);
-        let around = Known { around: Some(90.0), ..Known::from_plan(&plan) };
+        let around = KnownRuns { around: Some(90.0), ..KnownRuns::from_plan(&plan) };
         let with_around = forecast(&plan, &around);
         assert!((with_around.hours.unwrap() - (40.0 / 3.0 + 1.0)).abs() < 1e-9 && !with_around.is_least);
         assert_eq!(found.comparisons.len(), 2);
@@ -268,9 +268,9 @@ mod tests {
         assert!((difference - 0.0322).abs() < 5e-4, "{difference}");
         // Open-ended, the same ten blocks show less: that is the price.
         let plan = source::read(&format!("{text}[stopping]\nrule = 'open-ended'\n"), "x.toml").unwrap();
-        let open_ended = forecast(&plan, &Known::from_plan(&plan)).comparisons[0].difference.unwrap();
+        let open_ended = forecast(&plan, &KnownRuns::from_plan(&plan)).comparisons[0].difference.unwrap();
         assert!((1.3..2.0).contains(&(libm::log1p(open_ended) / difference)), "{open_ended}");
-        let ends = forecast(&plan, &Known::from_plan(&plan)).ends.unwrap();
+        let ends = forecast(&plan, &KnownRuns::from_plan(&plan)).ends.unwrap();
         assert!(ends.contains("after 4 blocks at the earliest and 10 at the latest"), "{ends}");
     }
     /// Two factors of two levels in six blocks: a difference of two cells, one of averages, and an interaction.
@@ -285,7 +285,7 @@ mod tests {
     #[test]
     fn what_an_interaction_finds_comes_from_its_four_cells() {
         let plan = source::read(TWO_BY_TWO, "x.toml").unwrap();
-        let found = forecast(&plan, &Known::from_plan(&plan)).comparisons;
+        let found = forecast(&plan, &KnownRuns::from_plan(&plan)).comparisons;
         let log = |place: usize| libm::log1p(found[place].difference.unwrap());
         let [simple, _, average, interaction] = [0, 1, 2, 3].map(log);
         assert!(found[3].name.contains("l high against low"), "{}", found[3].name);
@@ -299,7 +299,7 @@ mod tests {
     fn each_comparison_finds_what_is_forecast_four_times_in_five_when_it_is_simulated() {
         let plan = source::read(TWO_BY_TWO, "x.toml").unwrap();
         let cells = cells(&plan).unwrap();
-        let found = forecast(&plan, &Known::from_plan(&plan)).comparisons;
+        let found = forecast(&plan, &KnownRuns::from_plan(&plan)).comparisons;
         let asked = asked(&plan, &cells);
         const TRIALS: u32 = 4000;
         let rng = RefCell::new(ChaCha20Rng::seed_from_u64(3));
@@ -333,9 +333,9 @@ mod tests {
             [[factor]]\nname = 'k'\nlevels.a = 'env.K=1'\nlevels.b = 'env.K=2'\n\
             [[contrast]]\nfactor = 'k'\na = 'a'\nb = 'b'\nprimary = true\n[cost]\ncv = '2%'\n";
         let plan = source::read(text, "x.toml").unwrap();
-        let pairs = forecast(&plan, &Known::from_plan(&plan)).comparisons[0].difference.unwrap();
+        let pairs = forecast(&plan, &KnownRuns::from_plan(&plan)).comparisons[0].difference.unwrap();
         let blocks = source::read(&text.replace("blocks = 10", "blocks = 10\norder = 'blocks'"), "x.toml").unwrap();
-        let blocks = forecast(&blocks, &Known::from_plan(&blocks)).comparisons[0].difference.unwrap();
+        let blocks = forecast(&blocks, &KnownRuns::from_plan(&blocks)).comparisons[0].difference.unwrap();
         assert!(blocks < pairs && pairs < 1.05 * blocks, "{blocks} {pairs}");
         let found = power::crossover_power(10, 0.02 * std::f64::consts::SQRT_2, libm::log1p(pairs), 0.05);
         assert!((found - POWER).abs() < 1e-6, "{found}");

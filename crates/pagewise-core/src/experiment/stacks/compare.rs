@@ -5,7 +5,7 @@
 //! choice that does not look at the difference, so that it leaves the false-discovery rate as it is (Bourgon, Gentleman and
 //! Huber, Proc. Natl. Acad. Sci. 107 (2010), 9546–9551).
 
-use super::fold::{Kept, Run};
+use super::fold::{Run, StacksOfRuns};
 use super::{FunctionContrast, LEAST_SHARE, StackContrast, StackSide};
 use crate::comparison::estimate::{self, FALSE_DISCOVERY_RATE};
 use crate::comparison::found::{BlockDifference, Interval};
@@ -55,7 +55,7 @@ pub fn compare(
     order: &Order,
     points: &[Point],
     analyses: &[InterimAnalysis],
-    kept: &Kept,
+    kept: &StacksOfRuns,
 ) -> Result<Vec<Option<StackContrast>>, AnalysisError> {
     let declared = Declared::of(plan, order, points)?;
     let values = values(&declared, points, analyses);
@@ -70,7 +70,7 @@ pub fn compare(
 struct Stacked<'a, 'p> {
     declared: &'a Declared<'a>,
     values: &'a CountedValues<'p>,
-    kept: &'a Kept,
+    kept: &'a StacksOfRuns,
 }
 
 /// A function, or several that always stand in the same stacks.

@@ -69,7 +69,7 @@ impl Run {
 pub struct CellStacks {
     /// Runs with stacks.
     pub runs: u32,
-    /// For each stack of [`Kept::stacks`], by its number: how many CPUs were busy in it itself.
+    /// For each stack of [`StacksOfRuns::stacks`], by its number: how many CPUs were busy in it itself.
     pub own: Vec<f64>,
     /// How many were busy in no stack of the tree.
     pub rest: f64,
@@ -79,7 +79,7 @@ pub struct CellStacks {
 
 /// The stacks of a trial's runs.
 #[derive(Clone, Debug, Default)]
-pub struct Kept {
+pub struct StacksOfRuns {
     stacks: Stacks,
     runs: BTreeMap<(u32, u32), Run>,
     missing: BTreeMap<(u32, u32), String>,
@@ -91,7 +91,7 @@ fn key(point: &Point) -> (u32, u32) {
     (point.planned.index, point.attempt)
 }
 
-impl Kept {
+impl StacksOfRuns {
     /// Takes the stacks of a run in. One in which no CPU was seen, or that does not say how often it looked, is missing.
     pub fn add(&mut self, point: &Point, seen: RunStacks<'_>) {
         let Some(hz) = seen.profile.hz.filter(|_| seen.seconds > 0.0) else {

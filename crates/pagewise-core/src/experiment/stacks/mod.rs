@@ -10,7 +10,7 @@ mod fold;
 
 pub use crate::comparison::stacks::{FunctionContrast, StackContrast, StackSide};
 pub use compare::{compare, counted};
-pub use fold::{CellStacks, Kept, RunStacks};
+pub use fold::{CellStacks, RunStacks, StacksOfRuns};
 
 /// Functions with less than this share of a run, on average over all runs, are not compared, and stacks with less in every
 /// cell are not drawn. Our own bound: a run of a thousand samples shows half of one.

@@ -58,7 +58,7 @@ fn all_of(profile: &Profile, seconds: f64) -> RunStacks<'_> {
 }
 
 /// How often a run was in a function, with all it called and itself.
-fn count(kept: &Kept, point: &Point, name: &str) -> (u64, u64) {
+fn count(kept: &StacksOfRuns, point: &Point, name: &str) -> (u64, u64) {
     let number = kept.stacks().frames().iter().position(|frame| frame.name == name).expect("a function of this name");
     let count = kept.run(point).expect("a run with stacks").count(number as u32);
     (count.all, count.own)
@@ -66,7 +66,7 @@ fn count(kept: &Kept, point: &Point, name: &str) -> (u64, u64) {
 
 #[test]
 fn a_function_that_calls_itself_is_in_a_stack_once() {
-    let (run, mut kept) = (alone(0), Kept::default());
+    let (run, mut kept) = (alone(0), StacksOfRuns::default());
     let seen =
         profile(&[(&["main", "walk", "walk", "walk"], 0, 4), (&["main", "walk"], 0, 1), (&["main", "read"], 0, 5)]);
     kept.add(&run, all_of(&seen, 1.0));
@@ -76,7 +76,7 @@ fn a_function_that_calls_itself_is_in_a_stack_once() {
 
 #[test]
 fn only_slices_that_lie_in_its_stretch_are_a_run_s() {
-    let (run, mut kept) = (alone(0), Kept::default());
+    let (run, mut kept) = (alone(0), StacksOfRuns::default());
     let seen = profile(&[(&["before"], 0, 9), (&["inside"], 1, 2), (&["inside"], 2, 3), (&["after"], 3, 9)]);
     kept.add(&run, RunStacks { stretch: Some((SECOND, 3 * SECOND)), ..all_of(&seen, 2.0) });
     assert_eq!(kept.run(&run).unwrap().samples, 5);
@@ -87,7 +87,7 @@ fn only_slices_that_lie_in_its_stretch_are_a_run_s() {
 #[test]
 fn each_run_weighs_the_same_however_long_it_is() {
     let (long, short) = (alone(0), alone(1));
-    let mut kept = Kept::default();
+    let mut kept = StacksOfRuns::default();
     kept.add(&long, all_of(&profile(&[(&["main", "sort"], 0, 500)]), 10.0));
     kept.add(&short, all_of(&profile(&[(&["main", "read"], 0, 50)]), 1.0));
     let mean = kept.mean(&[&long, &short]);
@@ -98,7 +98,7 @@ fn each_run_weighs_the_same_however_long_it_is() {
 
 #[test]
 fn what_is_seen_too_seldom_ends_at_its_caller_and_is_told() {
-    let (run, mut kept) = (alone(0), Kept::default());
+    let (run, mut kept) = (alone(0), StacksOfRuns::default());
     kept.add(&run, all_of(&profile(&[(&["main"], 0, 79_996), (&["main", "rare"], 0, 3), (&["lost"], 0, 1)]), 1600.0));
     assert_eq!(count(&kept, &run, "rare"), (3, 3), "its share is exact all the same");
     let mean = kept.mean(&[&run]);
@@ -129,7 +129,7 @@ fn compacting(planned: &PlannedPoint) -> Profile {
     ])
 }
 
-fn contrast(plan: &Plan, order: &Order, points: &[Point], kept: &Kept) -> StackContrast {
+fn contrast(plan: &Plan, order: &Order, points: &[Point], kept: &StacksOfRuns) -> StackContrast {
     let found = compare(plan, order, points, &[], kept).unwrap();
     assert_eq!(found.len(), 1);
     found.into_iter().next().flatten().expect("the one contrast has two sides")
@@ -138,7 +138,7 @@ fn contrast(plan: &Plan, order: &Order, points: &[Point], kept: &Kept) -> StackC
 #[test]
 fn functions_that_differ_are_listed_with_their_share_and_those_that_do_not_are_not() {
     let (plan, order, points) = trial();
-    let mut kept = Kept::default();
+    let mut kept = StacksOfRuns::default();
     counted(&plan, &order, &points, &[]).unwrap().into_iter().for_each(|point| {
         kept.add(point, all_of(&compacting(&point.planned), 10.0));
     });
@@ -164,7 +164,7 @@ fn a_run_without_stacks_takes_its_block_out_and_says_why() {
     let (plan, order, mut points) = trial();
     let bad = points.iter().position(|point| point.planned.block == Some(1)).unwrap();
     points[bad].outcome = Outcome::Failed;
-    let mut kept = Kept::default();
+    let mut kept = StacksOfRuns::default();
     for point in counted(&plan, &order, &points, &[]).unwrap() {
         assert_eq!(point.outcome, Outcome::Ok);
         if point.planned.block == Some(4) && point.planned.cell == "b" {
@@ -182,7 +182,7 @@ fn a_run_without_stacks_takes_its_block_out_and_says_why() {
 #[test]
 fn too_few_blocks_compare_nothing_and_nothing_seen_is_no_share() {
     let (plan, order, points) = trial();
-    let mut kept = Kept::default();
+    let mut kept = StacksOfRuns::default();
     for point in counted(&plan, &order, &points, &[]).unwrap() {
         let idle = point.planned.block > Some(0);
         let seen = if idle { profile(&[]) } else { compacting(&point.planned) };

@@ -2,7 +2,7 @@
 //! they add up themselves; the catalogue of counters says which stand for which.
 
 use super::{Folded, Observed, Track};
-use crate::finding::signal::{self, IMPORT, Kind, Printed, Quantity};
+use crate::finding::signal::{self, IMPORT, Kind, PrintedSum, Quantity};
 use crate::unit::Unit;
 
 impl Observed {
@@ -28,7 +28,7 @@ impl Observed {
         (signal.kind == Kind::Gauge).then(|| self.as_printed(signal, of)).flatten()
     }
 
-    fn stand_in(&self, signal: &Quantity) -> Option<&'static Printed> {
+    fn stand_in(&self, signal: &Quantity) -> Option<&'static PrintedSum> {
         if self.has(signal) {
             return None;
         }
@@ -39,7 +39,7 @@ impl Observed {
     pub(super) fn each_printed(&self, signal: &Quantity) -> Vec<(&str, Track)> {
         let is_it = |folded: &&Folded| {
             let (source, name, labels) = folded.name();
-            let is_of = |printed: &Printed| matches!(printed.of, [of] if *of == (source, name));
+            let is_of = |printed: &PrintedSum| matches!(printed.of, [of] if *of == (source, name));
             !labels.is_empty() && signal.printed.iter().any(is_of)
         };
         let track = |folded: &Folded| {

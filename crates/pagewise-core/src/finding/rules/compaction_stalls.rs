@@ -32,6 +32,10 @@ pub(super) const RULE: Rule = Rule {
 const UNMEASURED: &str = "Programs ask for huge pages and wait while the kernel moves memory about to make one, most often in vain. How much \
                           of their time that takes, nothing here measured.";
 
+/// The same of tasks that were only seen to wait.
+pub(in super::super) const WAITS: &str = "Programs wait while the kernel moves memory about to make a large block, a huge page most often. \
+                                          Whether the kernel has much of the CPU beside it nothing here says.";
+
 fn judge(case: &Case<'_>) -> Verdict {
     let observed = case.observed;
     if case.found.contains(&"compaction-storm") {

@@ -45,7 +45,7 @@ pub(super) const RULE: Rule = Rule {
         )
         .after_restart()
         .when("where madvise gives it back, or it was not seen what does", |observed, hits| {
-            Backs::of(observed, hits).is_none_or(|backs| backs.most() == GivenBackBy::Madvise)
+            ReleaseSamples::of(observed, hits).is_none_or(|backs| backs.most() == GivenBackBy::Madvise)
         }),
         Step::advice(
             "let malloc keep what it frees: glibc MALLOC_TRIM_THRESHOLD_ and MALLOC_TOP_PAD_ (or M_TRIM_THRESHOLD and \
@@ -54,7 +54,7 @@ pub(super) const RULE: Rule = Rule {
         )
         .after_restart()
         .when("where munmap, brk or mremap gives it back, or it was not seen what does", |observed, hits| {
-            Backs::of(observed, hits).is_none_or(|backs| backs.most() == GivenBackBy::Unmap)
+            ReleaseSamples::of(observed, hits).is_none_or(|backs| backs.most() == GivenBackBy::Unmap)
         }),
         Step::set(
             "mthp[64k].enabled",
@@ -80,7 +80,7 @@ pub(super) const RULE: Rule = Rule {
             "see which calls give the memory back before changing anything: pagewise record --stacks 99, or perf trace -s \
              of the process for a few seconds (munmap, madvise, brk)",
         )
-        .when("where it was not seen", |observed, hits| Backs::of(observed, hits).is_none()),
+        .when("where it was not seen", |observed, hits| ReleaseSamples::of(observed, hits).is_none()),
     ],
     counterindications: &[
         "What an allocator keeps the rest of the host cannot have: watch its resident memory, and memory.max of its control group.",
@@ -156,15 +156,15 @@ enum GivenBackBy {
 
 /// Samples of giving back, by what does it.
 #[derive(Clone, Copy, Debug)]
-struct Backs {
+struct ReleaseSamples {
     all: u64,
     madvise: u64,
     end: u64,
 }
 
-impl Backs {
+impl ReleaseSamples {
     /// `None`: not recorded, callers are not known, or there are too few.
-    fn of(observed: &Observed, hits: &Hits) -> Option<Backs> {
+    fn of(observed: &Observed, hits: &Hits) -> Option<ReleaseSamples> {
         let profile = observed.profile.as_ref().filter(|profile| !profile.is_flat())?;
         let count = |more: &[Family]| {
             let not: Vec<Family> = NOT_BUT_LIFETIME.iter().chain(more).copied().collect();
@@ -172,7 +172,7 @@ impl Backs {
         };
         let (all, living) = (count(&[]), count(&[Family::Lifetime]));
         let madvise = living.saturating_sub(count(&[Family::Lifetime, Family::Dontneed]));
-        (all >= ENOUGH_BACKS).then(|| Backs { all, madvise, end: all.saturating_sub(living) })
+        (all >= ENOUGH_BACKS).then(|| ReleaseSamples { all, madvise, end: all.saturating_sub(living) })
     }
 
     fn part(self, count: u64) -> f64 {
@@ -290,7 +290,7 @@ fn judge(case: &Case<'_>) -> Verdict {
     let counters = counters(case, &hits);
     let stacks = stacks(case, &hits);
     let share = stacks.share;
-    let of_ends = Backs::of(observed, &hits).and_then(|backs| {
+    let of_ends = ReleaseSamples::of(observed, &hits).and_then(|backs| {
         let part = backs.part(backs.end);
         let (answer, line) =
             case.whole("of what gives memory back, processes that end", "stacks: giving back pages", Some(part));
@@ -413,7 +413,7 @@ fn summary(
     let (observed, hits) = (case.observed, &draft.hits);
     let mut told: Vec<String> = Vec::new();
     if let Some(share) = share.filter(|_| draft.tiers.contains(&Tier::Stacks)) {
-        let backs = Backs::of(observed, hits);
+        let backs = ReleaseSamples::of(observed, hits);
         let by =
             backs.map_or_else(String::new, |backs| format!("; most of what went back did so by {}", backs.words()));
         told.push(format!(

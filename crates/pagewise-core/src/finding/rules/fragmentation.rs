@@ -148,11 +148,29 @@ pub(super) fn huge_page_index(observed: &Observed) -> Option<f64> {
 /// Up to this order the kernel does all it can for an allocation that may wait (`PAGE_ALLOC_COSTLY_ORDER`, `include/linux/mmzone.h`).
 const COSTLY: u32 = 3;
 
-/// Allocations of more than a page that failed, and the largest order of them.
-fn failed_large(observed: &Observed) -> Option<(f64, u32)> {
-    let orders = observed.each_growth(&signal::FAILED_LARGE).into_iter();
-    let known = orders.filter_map(|(labels, count)| Some((count, label(labels, "order")?.parse::<u32>().ok()?)));
-    known.filter(|(count, _)| *count > 0.0).reduce(|a, b| (a.0 + b.0, a.1.max(b.1)))
+/// Allocations of more than a page that failed.
+struct FailedBlocks {
+    /// Of the kernel's log.
+    source: &'static str,
+    count: f64,
+    /// The largest of them.
+    order: u32,
+}
+
+impl FailedBlocks {
+    /// Those that the kernel reported, or, where as much was free as single pages need, those that it killed a process for.
+    fn of(observed: &Observed) -> Option<FailedBlocks> {
+        let of = |source, signal: &signal::Quantity| {
+            let orders = observed.each_growth(signal).into_iter();
+            let known =
+                orders.filter_map(|(labels, count)| Some((count, label(labels, "order")?.parse::<u32>().ok()?)));
+            let all = known.filter(|(count, _)| *count > 0.0).reduce(|a, b| (a.0 + b.0, a.1.max(b.1)));
+            all.map(|(count, order)| FailedBlocks { source, count, order })
+        };
+        let killed_for = || of("import killed_for_large", &signal::KILLED_FOR_LARGE);
+        of("import failed_large", &signal::FAILED_LARGE)
+            .or_else(|| killed_for().filter(|_| is_above_watermarks(observed)))
+    }
 }
 
 /// Free blocks of at least an order, in all zones; `None`: they are not known.
@@ -167,7 +185,8 @@ fn blocks_from(observed: &Observed, order: u32) -> Option<f64> {
 
 /// A log of the kernel tells which block was asked for and not there. Where memory was free, it was in smaller pieces; where that is
 /// not known, a block that the kernel does not free everything for says it all the same.
-fn by_failures(case: &Case<'_>, failed: f64, order: u32, free: &Clause) -> Option<Verdict> {
+fn by_failures(case: &Case<'_>, failed: &FailedBlocks, free: &Clause) -> Option<Verdict> {
+    let FailedBlocks { source, count: failed, order } = *failed;
     let observed = case.observed;
     let windows = case.windows();
     let mean = free.track.mean_of_all(windows);
@@ -175,7 +194,7 @@ fn by_failures(case: &Case<'_>, failed: f64, order: u32, free: &Clause) -> Optio
     let room = observed.share_of_memory(&observed.available()).mean_of_all(windows);
     let (has_room, room) = case.whole("memory that could be had when they failed", "meminfo", room);
     let (again, again_line) =
-        case.whole("the same, of blocks that the kernel frees everything for", "import failed_large", Some(failed));
+        case.whole("the same, of blocks that the kernel frees everything for", source, Some(failed));
     let bytes = observed.level(&signal::MEM_FREE).mean_of_all(windows);
     let is_above = is_above_watermarks(observed);
     let block = observed.page_size * (1u64 << order.min(40)) as f64;
@@ -193,7 +212,7 @@ fn by_failures(case: &Case<'_>, failed: f64, order: u32, free: &Clause) -> Optio
     if !is_free {
         return None;
     }
-    let (fails, line) = case.whole("allocations of a large block that failed", "import failed_large", Some(failed));
+    let (fails, line) = case.whole("allocations of a large block that failed", source, Some(failed));
     let mut symptom = case.lasting_hits(Hits::always(fails, windows.count));
     symptom.evidence = vec![line, room];
     let is_open = mean.is_none() && bytes.is_none() && order <= COSTLY && !is_above;
@@ -204,7 +223,7 @@ fn by_failures(case: &Case<'_>, failed: f64, order: u32, free: &Clause) -> Optio
     let blocks = blocks_from(observed, order);
     Some(case.decide(symptom, Vec::new()).found(|draft| {
         draft.confidence = Some(Confidence::Low);
-        draft.evidence.push(said("import failed_large", "largest order of them", Some(f64::from(order)), Number));
+        draft.evidence.push(said(source, "largest order of them", Some(f64::from(order)), Number));
         match blocks {
             Some(blocks) => {
                 draft.evidence.push(said("buddyinfo", "free blocks of that order and more", Some(blocks), Number))
@@ -236,7 +255,9 @@ fn is_above_watermarks(observed: &Observed) -> bool {
         let of_zone = |(labels, track): (&str, Track)| Some((labels.to_owned(), track.mean_of_all(&observed.windows)?));
         observed.each_level(signal).into_iter().filter_map(of_zone).collect()
     };
-    let (free, low) = (means(&signal::ZONE_FREE), means(&signal::ZONE_LOW));
+    let (free, mut low) = (means(&signal::ZONE_FREE), means(&signal::ZONE_LOW));
+    // The kernel's own data must not be there.
+    low.retain(|labels, _| !["HighMem", "Movable"].contains(&label(labels, "zone").unwrap_or_default()));
     let largest = low.into_iter().max_by(|a, b| a.1.total_cmp(&b.1)).filter(|(_, low)| *low > 0.0);
     largest.is_some_and(|(labels, low)| free.get(&labels).is_some_and(|free| *free >= low))
 }
@@ -295,8 +316,8 @@ fn judge(case: &Case<'_>) -> Verdict {
     let unusable = case.clause("free memory unusable for a huge page", "buddyinfo", worst(observed, Zone::unusable));
     let free = observed.share_of_memory(&observed.level(&signal::MEM_FREE));
     let free = case.clause("free memory", "meminfo MemFree", free);
-    if let Some((failed, order)) = failed_large(observed)
-        && let Some(verdict) = by_failures(case, failed, order, &free)
+    if let Some(failed) = FailedBlocks::of(observed)
+        && let Some(verdict) = by_failures(case, &failed, &free)
     {
         return verdict;
     }

@@ -64,6 +64,7 @@ mod prelude {
     pub(super) use crate::recording::StallKind;
 }
 
+pub(super) use compaction_stalls::WAITS;
 pub(super) use compaction_storm::says_for_what;
 pub(super) use dirty_throttling::WALKS;
 pub(super) use fault_churn::NOT as NOT_CHURN;

@@ -498,7 +498,7 @@ fn piles_up(case: &Case<'_>, names: Option<&Names>, soft: Track) -> (Clause, Hit
     (filled, hits)
 }
 
-/// Whether anybody lacks what the caches hold: little is to be had, or somebody waits for memory. What is not known does not
+/// Whether anybody lacks what the caches hold: little is to be had, or somebody waits for memory. What a recording does not know does not
 /// make it harmless.
 fn is_missed(case: &Case<'_>, draft: &mut Draft) -> bool {
     let observed = case.observed;
@@ -509,5 +509,7 @@ fn is_missed(case: &Case<'_>, draft: &mut Draft) -> bool {
     let source = observed.source_of(&signal::PSI_MEMORY_SOME);
     let (waits, waits_line) = case.whole("time in which some task waited for memory", &source, waited);
     draft.evidence.extend([short_line, waits_line]);
-    short.or(waits) != Answer::No
+    // Of a listing that says nothing of that: where much of it is in no use nobody lacks any.
+    let is_ample = observed.is_import && short == Answer::No && super::room::free(observed, &draft.hits).is_some();
+    short.or(waits) != Answer::No && !(is_ample && waits == Answer::Unknown)
 }

@@ -27,6 +27,8 @@ pub(super) const RULE: Rule = Rule {
         Threshold::at_least("read from swap in all, for each byte of memory", 0.5, Number),
         Threshold::at_least("of all that was read from disks, read from swap", 0.50, Fraction),
         Threshold::at_least("swap in use, as part of memory", 0.25, Fraction),
+        Threshold::at_least("swap in use, for each byte of memory", 1.0, Number),
+        Threshold::at_least("kswapd, of one core", 0.20, Fraction),
         Threshold::below("memory left for page cache", 0.03, Fraction),
         Threshold::at_least("time CPUs wait for disks", 0.50, Fraction),
     ],
@@ -139,32 +141,80 @@ fn by_totals(case: &Case<'_>) -> Option<Verdict> {
     })
 }
 
-/// Of one screen of top: memory is in swap, nothing is left for the pages of files, and CPUs do little but wait for disks.
+/// Of one screen of top, which says nothing of how much comes and goes.
 fn by_state(case: &Case<'_>) -> Option<Verdict> {
     let observed = case.observed;
     if !observed.is_import || observed.ticks != 1 || observed.has(&signal::SWAP_IN) {
         return None;
     }
-    let windows = case.windows();
-    let clause = |name, signal: &signal::Quantity, track| case.clause(name, &observed.source_of(signal), track);
-    let used = observed.share_of_memory(&observed.level(&signal::SWAP_USED));
-    let used = clause("swap in use, as part of memory", &signal::SWAP_USED, used);
+    without_page_cache(case).or_else(|| of_all_memory(case))
+}
+
+/// Memory is in swap, nothing is left for the pages of files, and CPUs do little but wait for disks.
+fn without_page_cache(case: &Case<'_>) -> Option<Verdict> {
+    let observed = case.observed;
     let cache = observed.share_of_memory(&observed.level(&signal::PAGE_CACHE));
-    let cache = clause("memory left for page cache", &signal::PAGE_CACHE, cache);
-    let waits = clause("time CPUs wait for disks", &signal::CPU_IOWAIT, observed.waiting_share());
-    let mut symptom = case.lasting_hits(used.hits.and(&cache.hits).and(&waits.hits));
+    let used = in_swap(case, "swap in use, as part of memory");
+    let cache = case.clause("memory left for page cache", &observed.source_of(&signal::PAGE_CACHE), cache);
+    let waits = waits(case);
+    named_by(case, &[&used, &cache, &waits], |[used, cache, waits]| {
+        format!(
+            "CPUs wait for disks {} of the time, {} of memory is left for page cache, and as much as {} of memory lies in swap",
+            words::percent(waits),
+            words::percent(cache),
+            words::percent(used),
+        )
+    })
+}
+
+/// As much lies in swap as there is memory, little is free, and kswapd works for more, or CPUs wait for disks.
+fn of_all_memory(case: &Case<'_>) -> Option<Verdict> {
+    if super::room::is_ample(case.observed) {
+        return None;
+    }
+    let used = in_swap(case, "swap in use, for each byte of memory");
+    let kswapd = super::threads::busiest(case.observed, "kswapd");
+    let kswapd = case.clause("kswapd, of one core", "threads kswapd", kswapd);
+    let lies = |used| format!("for each byte of memory {} lie in swap", words::number(used));
+    named_by(case, &[&used, &kswapd], |[used, kswapd]| {
+        format!("kswapd takes {} of a core, and {}", words::percent(kswapd), lies(used))
+    })
+    .or_else(|| {
+        named_by(case, &[&used, &waits(case)], |[used, waits]| {
+            format!("CPUs wait for disks {} of the time, and {}", words::percent(waits), lies(used))
+        })
+    })
+}
+
+fn in_swap(case: &Case<'_>, name: &'static str) -> Clause {
+    let observed = case.observed;
+    let used = observed.share_of_memory(&observed.level(&signal::SWAP_USED));
+    case.clause(name, &observed.source_of(&signal::SWAP_USED), used)
+}
+
+fn waits(case: &Case<'_>) -> Clause {
+    let observed = case.observed;
+    case.clause("time CPUs wait for disks", &observed.source_of(&signal::CPU_IOWAIT), observed.waiting_share())
+}
+
+/// Where all of these hold, what they show.
+fn named_by<const N: usize>(
+    case: &Case<'_>,
+    clauses: &[&Clause; N],
+    shows: impl Fn([f64; N]) -> String,
+) -> Option<Verdict> {
+    let (observed, windows) = (case.observed, case.windows());
+    let hits = clauses.iter().map(|clause| clause.hits.clone()).reduce(|all, hits| all.and(&hits))?;
+    let mut symptom = case.lasting_hits(hits);
     let hits = symptom.hits.clone();
-    symptom.evidence = [&used, &cache, &waits].map(|clause| clause.evidence(&hits, windows)).into_iter().collect();
+    symptom.evidence = clauses.iter().map(|clause| clause.evidence(&hits, windows)).collect();
     case.where_it_holds(symptom, |draft| {
         draft.confidence = Some(Confidence::Low);
         draft.missing.extend([observed.missing(&signal::SWAP_IN), observed.missing(&signal::SWAP_OUT)]);
-        let percent = |clause: &Clause| clause.value(&hits, windows).map_or_else(String::new, words::percent);
+        let values = clauses.map(|clause| clause.value(&hits, windows).unwrap_or(0.0));
         draft.summary = format!(
-            "CPUs wait for disks {} of the time, {} of memory is left for page cache, and as much as {} of memory lies in swap: what \
-             programs use does not fit. One reading does not say how much comes and goes.",
-            percent(&waits),
-            percent(&cache),
-            percent(&used),
+            "{}: what programs use does not fit. One reading does not say how much comes and goes.",
+            shows(values)
         );
     })
 }

@@ -5,14 +5,14 @@ use super::super::observed::label;
 use super::prelude::*;
 
 /// What a thread takes.
-pub(super) struct Burn {
+pub(super) struct ThreadTime {
     symptom: Lasting,
     mechanisms: Vec<TierAnswer>,
     /// The busiest such thread, as a part of one core.
     pub(super) cores: Option<f64>,
 }
 
-impl Burn {
+impl ThreadTime {
     pub(super) fn decide(self, case: &Case<'_>) -> Verdict {
         case.decide(self.symptom, self.mechanisms)
     }
@@ -46,7 +46,7 @@ pub(super) fn cpu(
     thread: &'static str,
     of_samples: &'static str,
     family: Family,
-) -> Burn {
+) -> ThreadTime {
     let observed = case.observed;
     let clause = case.clause(of_core, &format!("threads {thread}"), busiest(observed, thread));
     let mut symptom = case.lasting(&[&clause]);
@@ -55,12 +55,12 @@ pub(super) fn cpu(
     if cores.is_some() || stacks.share.is_none() {
         let counters = case.counters(&[&clause], &symptom.hits);
         symptom.evidence.clear();
-        return Burn { symptom, mechanisms: vec![counters, stacks], cores };
+        return ThreadTime { symptom, mechanisms: vec![counters, stacks], cores };
     }
     cores = stacks.share.zip(observed.busy().mean_of_all(case.windows())).map(|(share, busy)| share * busy);
     let (answer, evidence) = case.whole(of_core, &format!("stacks of {thread}"), cores);
     let mut symptom = case.lasting_hits(Hits::always(answer, case.windows().count));
     symptom.evidence = vec![evidence];
     symptom.hits.missing = clause.track.missing().to_vec();
-    Burn { symptom, mechanisms: vec![stacks], cores }
+    ThreadTime { symptom, mechanisms: vec![stacks], cores }
 }

@@ -259,7 +259,7 @@ fn tasks_that_hang_in_memory_management_are_stalls_and_others_are_nothing() {
     assert_eq!(found(&imported), ["direct-reclaim-stalls"]);
     for (function, finding) in [
         ("balance_dirty_pages", "dirty-throttling"),
-        ("compact_zone", "compaction-storm"),
+        ("compact_zone", "compaction-stalls"),
         ("do_swap_page", "swap-thrash"),
         ("try_to_free_mem_cgroup_pages", "memcg-limit-thrash"),
     ] {
@@ -455,4 +455,59 @@ fn a_report_that_was_cut_says_how_much_memory_there_is_and_what_has_no_account()
     // Without a zone nothing says how much there is.
     let cut = read(text.split("[155610.003602]").next().unwrap());
     assert!(found(&cut).is_empty());
+}
+
+#[test]
+fn a_block_that_a_process_is_killed_for_tells_fragmentation_where_the_kernels_own_zone_has_room() {
+    let log = |order: u32, normal: u64, what: &str| {
+        format!(
+            "[  100.000000] java invoked oom-killer: gfp_mask=0xd0, order={order}, oom_score_adj=0\n\
+             [  100.000001] Mem-Info:\n\
+             [  100.000002] Normal free:{normal}kB min:44112kB low:55140kB high:66168kB present:887976kB managed:866000kB\n\
+             [  100.000003] HighMem free:47420820kB min:512kB low:789888kB high:1579264kB present:63555300kB managed:63555300kB\n\
+             [  100.000004] {what}: Killed process 7 (java) total-vm:1kB, anon-rss:1kB, file-rss:1kB\n"
+        )
+    };
+    let finds = |text: &str| found(&read(text)).contains(&"fragmentation".to_owned());
+    const HOST: &str = "Out of memory";
+    assert!(finds(&log(2, 2_000_000, HOST)));
+    assert!(!finds(&log(0, 2_000_000, HOST)), "a page lies in no piece");
+    assert!(!finds(&log(2, 43_788, HOST)), "what is free in high memory is not for the kernel's own data");
+    assert!(!finds(&log(2, 2_000_000, "Memory cgroup out of memory")), "its group's limit was met");
+}
+
+#[test]
+fn a_thread_that_waits_for_a_cpu_works_at_nothing() {
+    let log = |innermost: &str| {
+        format!(
+            "[  100.000000] watchdog: BUG: soft lockup - CPU#65 stuck for 22s! [kcompactd4:925]\n\
+             [  100.000001] Modules linked in: xfs ext4\n\
+             [  100.000002] Call trace:\n\
+             [  100.000003]  {innermost}+0x34c/0x3a0\n\
+             [  100.000004]  compact_zone+0x6f8/0xda0\n\
+             [  100.000005]  kcompactd+0xcc/0x368\n\
+             [  130.000000] watchdog: BUG: soft lockup - CPU#65 stuck for 52s! [kcompactd4:925]\n"
+        )
+    };
+    let used = |innermost: &str| timed(&read(&log(innermost)), SOURCE, "thread_cpu_percent", "thread=kcompactd4").len();
+    assert_eq!((used("isolate_migratepages_block"), used("smp_call_function_many_cond")), (2, 0));
+}
+
+#[test]
+fn tasks_that_wait_in_compaction_are_no_storm_and_one_that_never_leaves_its_cpu_is() {
+    let log = |head: &str| {
+        format!(
+            "[  300.000000] {head}\n[  300.000001] Call Trace:\n[  300.000002]  schedule+0x1/0x2\n[  300.000003]  migrate_pages+0x3ec/0x890\n\
+             [  300.000004]  compact_zone+0x32d/0x9a0\n[  300.000005]  try_to_compact_pages+0x102/0x270\n\
+             [  300.000006]  do_huge_pmd_anonymous_page+0xc0/0x287\n"
+        )
+    };
+    for (head, id) in [
+        ("INFO: task java:4711 blocked for more than 120 seconds.", "compaction-stalls"),
+        ("watchdog: BUG: soft lockup - CPU#3 stuck for 22s! [java:4711]", "compaction-storm"),
+    ] {
+        let found = found(&read(&log(head)));
+        let of_compaction: Vec<&String> = found.iter().filter(|id| id.starts_with("compaction")).collect();
+        assert_eq!(of_compaction, [id], "{head}");
+    }
 }

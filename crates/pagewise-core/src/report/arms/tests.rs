@@ -65,7 +65,7 @@ fn a_claim_is_drawn_from_the_means_of_its_cells() {
     let plan = source::read(PLAN, "x.toml").unwrap_or_else(|error| panic!("{error}"));
     let points = ["never·low", "never·high", "always·low", "always·high"];
     let points: Vec<Point> = points.iter().zip(0..).map(|(cell, index)| point(index, cell)).collect();
-    let mut kept = Kept::default();
+    let mut kept = StacksOfRuns::default();
     for (point, sorts) in points.iter().zip([100, 200, 100, 100]) {
         let compacts = if point.planned.index > 1 { 50 } else { 0 };
         let profile = profile(&[(&["main", "sort"], sorts), (&["main", "compact"], compacts), (&["rare"], 0)]);
@@ -88,7 +88,7 @@ fn stacks_below_the_bound_in_every_arm_end_at_their_caller_and_the_page_says_how
     let text = PLAN.split("[[contrast]]").take(2).collect::<Vec<_>>().join("[[contrast]]");
     let plan = source::read(&text, "x.toml").unwrap_or_else(|error| panic!("{error}"));
     let points: Vec<Point> = [point(0, "never·low"), point(1, "always·low")].into();
-    let mut kept = Kept::default();
+    let mut kept = StacksOfRuns::default();
     let often: &[&str] = &["main", "often"];
     kept.add(&points[0], seen_for(100.0, &profile(&[(often, 9_992), (&["main", "here"], 4), (&["gone"], 4)])));
     kept.add(&points[1], seen_for(100.0, &profile(&[(often, 9_000), (&["main", "there"], 1_000)])));
@@ -107,10 +107,10 @@ fn stacks_below_the_bound_in_every_arm_end_at_their_caller_and_the_page_says_how
 fn without_stacks_on_both_sides_nothing_is_drawn() {
     let plan = source::read(PLAN, "x.toml").unwrap_or_else(|error| panic!("{error}"));
     let run = point(0, "never·low");
-    let mut kept = Kept::default();
+    let mut kept = StacksOfRuns::default();
     kept.add(&run, seen_for(1.0, &profile(&[(&["main"], 5)])));
     assert_eq!(flames(&plan, &kept, &[&run]), None);
-    assert_eq!(flames(&plan, &Kept::default(), &[]), None);
+    assert_eq!(flames(&plan, &StacksOfRuns::default(), &[]), None);
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn a_trial_of_many_cells_and_many_stacks_stays_small() {
     let seen: Vec<(&[&str], u64)> = paths.iter().map(|path| (path.as_slice(), 7)).collect();
     let profile = profile(&seen);
     let points: Vec<Point> = (0..120).map(|level| point(level, &format!("l{level}"))).collect();
-    let mut kept = Kept::default();
+    let mut kept = StacksOfRuns::default();
     points.iter().for_each(|point| kept.add(point, seen_for(100.0, &profile)));
     let counted: Vec<&Point> = points.iter().collect();
     let flames = flames(&plan, &kept, &counted).unwrap();

@@ -83,7 +83,7 @@ impl FindingInWords {
 
 /// What was found in one recording.
 #[derive(Serialize)]
-struct Found<'a> {
+struct RecordingFindings<'a> {
     name: &'a str,
     said: Vec<&'a FindingInWords>,
 }
@@ -133,7 +133,7 @@ struct SettingDifference<'a> {
 struct Page<'a> {
     title: String,
     recordings: Vec<&'a Sections>,
-    found: Vec<Found<'a>>,
+    found: Vec<RecordingFindings<'a>>,
     differences: Option<Vec<SettingDifference<'a>>>,
     script: Script,
     vendored_style: &'static str,
@@ -184,11 +184,11 @@ pub fn html(view: &View, against: Option<&View>, findings: &[FindingInWords]) ->
     let [selection, flame_graph] = FLAME_GRAPH;
     let script = Script::new(&data, &[UPLOT, selection, flame_graph], &[FLAME, SCRIPT])?;
     let names: Vec<&str> = views.iter().map(|view| view.sections.name.as_str()).collect();
-    let found = views.iter().enumerate().map(|(of, view)| Found {
+    let found = views.iter().enumerate().map(|(of, view)| RecordingFindings {
         name: &view.sections.name,
         said: findings.iter().filter(|said| said.of == of).collect(),
     });
-    let found: Vec<Found<'_>> = found.filter(|found| !found.said.is_empty()).collect();
+    let found: Vec<RecordingFindings<'_>> = found.filter(|found| !found.said.is_empty()).collect();
     let page = Page {
         title: names.join(" against "),
         recordings: views.iter().map(|view| &view.sections).collect(),

@@ -2,7 +2,7 @@
 //! that is watched.
 
 use super::lines::{Line, LineSource, LineUnit};
-use crate::counter::{Part, Printed, Quantity};
+use crate::counter::{Part, PrintedSum, Quantity};
 use crate::recording::block::{Block, Tick};
 use crate::recording::series::growth;
 use crate::recording::{Column, Kind, RawUnit, Series};
@@ -85,7 +85,7 @@ impl Inputs<'_> {
     }
 
     /// The sum of all of what another tool printed.
-    fn printed(&mut self, printed: &Printed, in_bytes: bool) -> Option<Formula> {
+    fn printed(&mut self, printed: &PrintedSum, in_bytes: bool) -> Option<Formula> {
         let place = |(source, name): &(&str, &str)| {
             let is_it = |one: &Series| one.source == *source && one.name == *name && one.labels.is_empty();
             self.series.iter().position(is_it)

@@ -2,7 +2,7 @@
 //! warnings, how it ran. Every rendition lays this out.
 
 use super::Report;
-use super::frame::{Frame, Group, Placed};
+use super::frame::{Frame, Group, PlacedComparison};
 use super::{design, tables, words};
 use crate::comparison::rule::Conclusion;
 use crate::experiment::analysis::{Comparison, Stall};
@@ -247,7 +247,7 @@ fn outcome(frame: &Frame<'_>, claims: &[&Comparison]) -> Summary {
 }
 
 /// `swap: on against off`.
-pub(super) fn heading(placed: &Placed<'_>) -> String {
+pub(super) fn heading(placed: &PlacedComparison<'_>) -> String {
     let one = placed.comparison;
     let other = one.interaction.as_ref().map_or_else(String::new, |other| format!(", as {other}"));
     printable(&format!("{}: {} against {}{other}", one.factor, one.b, one.a))
@@ -271,7 +271,7 @@ fn contrasts(frame: &Frame<'_>, wanted: impl Fn(&Comparison) -> bool) -> Vec<Con
     frame.groups(wanted).iter().map(contrast).collect()
 }
 
-fn said(frame: &Frame<'_>, placed: &Placed<'_>) -> ComparisonInWords {
+fn said(frame: &Frame<'_>, placed: &PlacedComparison<'_>) -> ComparisonInWords {
     let one = placed.comparison;
     let sentence = printable(&one.sentence);
     ComparisonInWords {
@@ -287,11 +287,11 @@ fn said(frame: &Frame<'_>, placed: &Placed<'_>) -> ComparisonInWords {
 
 fn others(frame: &Frame<'_>, is_interaction: &impl Fn(&Comparison) -> bool) -> Vec<Section> {
     let section = |metric: &crate::experiment::analysis::JudgedMetric| {
-        let of_metric = |placed: &Placed<'_>| {
+        let of_metric = |placed: &PlacedComparison<'_>| {
             let one = placed.comparison;
             one.metric == metric.metric.name && !one.primary && !is_interaction(one)
         };
-        let placed: Vec<Placed<'_>> = frame.placed().into_iter().filter(of_metric).collect();
+        let placed: Vec<PlacedComparison<'_>> = frame.placed().into_iter().filter(of_metric).collect();
         let table = tables::others(&placed, &frame.report.analysis);
         (!placed.is_empty()).then(|| Section { heading: printable(&metric.metric.name), table })
     };

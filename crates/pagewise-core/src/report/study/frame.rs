@@ -18,7 +18,7 @@ pub(super) struct Frame<'r> {
 
 /// A comparison with what was asked.
 #[derive(Clone, Copy)]
-pub(super) struct Placed<'r> {
+pub(super) struct PlacedComparison<'r> {
     pub(super) comparison: &'r Comparison,
     /// `None` when the plan no longer asks for it.
     pub(super) asked: Option<&'r ContrastInCell>,
@@ -26,8 +26,8 @@ pub(super) struct Placed<'r> {
 
 /// The comparisons of one contrast on one metric.
 pub(super) struct Group<'r> {
-    pub(super) first: Placed<'r>,
-    pub(super) members: Vec<Placed<'r>>,
+    pub(super) first: PlacedComparison<'r>,
+    pub(super) members: Vec<PlacedComparison<'r>>,
 }
 
 impl<'r> Frame<'r> {
@@ -39,14 +39,14 @@ impl<'r> Frame<'r> {
     }
 
     /// Every comparison in the order of the plan.
-    pub(super) fn placed(&self) -> Vec<Placed<'_>> {
+    pub(super) fn placed(&self) -> Vec<PlacedComparison<'_>> {
         let metric =
             |asked: &ContrastInCell| self.report.plan.metrics.get(asked.metric).map(|metric| metric.name.as_str());
         let placed = |(place, comparison): (usize, &'r Comparison)| {
             let fits =
                 |asked: &&ContrastInCell| asked.name == comparison.name && metric(asked) == Some(&comparison.metric);
             let asked = self.asked.get(place).filter(fits);
-            Placed { comparison, asked }
+            PlacedComparison { comparison, asked }
         };
         self.report.analysis.comparisons.iter().enumerate().map(placed).collect()
     }
@@ -64,8 +64,8 @@ impl<'r> Frame<'r> {
         groups
     }
 
-    fn together(&self, one: &Placed<'_>, other: &Placed<'_>) -> bool {
-        let key = |placed: &Placed<'_>| {
+    fn together(&self, one: &PlacedComparison<'_>, other: &PlacedComparison<'_>) -> bool {
+        let key = |placed: &PlacedComparison<'_>| {
             let c = placed.comparison;
             let by: Vec<&String> = c.by.keys().collect();
             let contrast = placed.asked.map(|asked| asked.contrast);
@@ -84,13 +84,13 @@ impl<'r> Frame<'r> {
         self.report.analysis.metrics.iter().find(|metric| metric.metric.name == comparison.metric)
     }
 
-    pub(super) fn contrast(&self, placed: &Placed<'_>) -> Option<&Contrast> {
+    pub(super) fn contrast(&self, placed: &PlacedComparison<'_>) -> Option<&Contrast> {
         self.report.plan.contrasts.get(placed.asked?.contrast)
     }
 
     /// What a comparison holds for beside the levels it is compared at: what is averaged, what moves along, and the state
     /// memory was in. Empty when there is nothing to say.
-    pub(super) fn holds(&self, placed: &Placed<'_>) -> String {
+    pub(super) fn holds(&self, placed: &PlacedComparison<'_>) -> String {
         let (Some(asked), Some(contrast)) = (placed.asked, self.contrast(placed)) else { return String::new() };
         let of_sign = |sign: f64| -> Vec<&Cell> {
             let labels = || asked.groups.iter().filter(|(own, _)| *own == sign).flat_map(|(_, labels)| labels);

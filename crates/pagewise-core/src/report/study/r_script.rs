@@ -6,7 +6,7 @@
 
 use super::Report;
 use super::csv::{Columns, level, points};
-use super::frame::{Frame, Placed};
+use super::frame::{Frame, PlacedComparison};
 use crate::experiment::analysis::Summary;
 use crate::experiment::plan::StoppingRule;
 use crate::metric::Direction;
@@ -96,7 +96,7 @@ pub fn r_script(report: &Report) -> String {
     out
 }
 
-fn comparison(frame: &Frame<'_>, placed: &Placed<'_>, column: &str) -> String {
+fn comparison(frame: &Frame<'_>, placed: &PlacedComparison<'_>, column: &str) -> String {
     let one = placed.comparison;
     let (direction, margin) =
         frame.metric(one).map_or((Direction::Lower, 0.0), |metric| (metric.metric.direction, metric.margin));

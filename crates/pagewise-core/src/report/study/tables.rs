@@ -1,7 +1,7 @@
 //! The tables of a study: comparisons of a contrast, cells, analyses, counters, every run.
 
 use super::Report;
-use super::frame::{Frame, Group, Placed};
+use super::frame::{Frame, Group, PlacedComparison};
 use super::words::{confidence, kind, span, verdict};
 use crate::experiment::analysis::{Analysis, CellSummary, Comparison, Effect, JudgedMetric};
 use crate::experiment::point::Outcome;
@@ -87,8 +87,8 @@ pub(super) fn spared(group: &Group<'_>) -> Vec<String> {
 }
 
 /// Comparisons that are no claims, by name.
-pub(super) fn others(all: &[Placed<'_>], study: &Analysis) -> Table {
-    let row = |placed: &Placed<'_>| {
+pub(super) fn others(all: &[PlacedComparison<'_>], study: &Analysis) -> Table {
+    let row = |placed: &PlacedComparison<'_>| {
         let one = placed.comparison;
         let effect = one.effect.as_ref();
         vec![

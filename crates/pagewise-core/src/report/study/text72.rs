@@ -6,7 +6,7 @@
 
 use super::Report;
 use super::content::{Content, heading};
-use super::frame::{Frame, Group, Placed};
+use super::frame::{Frame, Group, PlacedComparison};
 use super::words::{confidence, counts, listed};
 use crate::comparison::rule::Conclusion;
 use crate::experiment::analysis::Comparison;
@@ -240,10 +240,10 @@ fn tables(mail: &mut Mail, frame: &Frame<'_>, group: &Group<'_>, mut numbered: u
         [row] => (Some(*row), None, &[][..]),
         [outer @ .., column, row] => (Some(*row), Some(*column), outer),
     };
-    let level = |placed: &Placed<'_>, factor: Option<&str>| -> String {
+    let level = |placed: &PlacedComparison<'_>, factor: Option<&str>| -> String {
         factor.and_then(|name| placed.comparison.by.get(name)).cloned().unwrap_or_default()
     };
-    let where_ = |placed: &Placed<'_>| -> String {
+    let where_ = |placed: &PlacedComparison<'_>| -> String {
         outer.iter().map(|name| format!(", {}", named(name, &level(placed, Some(name))))).collect()
     };
     let title = |factor: Option<&str>, level: &str| {
@@ -256,12 +256,14 @@ fn tables(mail: &mut Mail, frame: &Frame<'_>, group: &Group<'_>, mut numbered: u
     let interval = if is_sequence { "[seq. of change]" } else { "[CI of change]" };
     let head = [format!("Mean {value}{unit}"), interval.to_owned()];
     for place in distinct(group.members.iter().map(where_)) {
-        let members: Vec<&Placed<'_>> = group.members.iter().filter(|placed| where_(placed) == place).collect();
+        let members: Vec<&PlacedComparison<'_>> =
+            group.members.iter().filter(|placed| where_(placed) == place).collect();
         let rows = distinct(members.iter().map(|placed| level(placed, row)));
         for columns in distinct(members.iter().map(|placed| level(placed, column))).chunks(most_columns()) {
             let find = |row_level: &str, column_level: &str| {
-                let fits =
-                    |placed: &&&Placed<'_>| level(placed, row) == row_level && level(placed, column) == column_level;
+                let fits = |placed: &&&PlacedComparison<'_>| {
+                    level(placed, row) == row_level && level(placed, column) == column_level
+                };
                 members.iter().find(fits).map(|placed| placed.comparison)
             };
             let titles: Vec<String> = columns.iter().map(|level| title(column, level)).collect();

@@ -33,16 +33,17 @@ impl Host {
         self.set("/proc/vmstat", &format!("nr_free_pages 5\npgfault {count:09}\n"));
     }
 
-    fn watched(&self, most: usize, wanted: fn(&Series) -> bool) -> Kept {
-        Kept::start(&self.root(), Keeping { hz: 20.0, stacks: None, stalls: false, most, wanted, only: None }).unwrap()
+    fn watched(&self, most: usize, wanted: fn(&Series) -> bool) -> WatchedHost {
+        WatchedHost::start(&self.root(), Keeping { hz: 20.0, stacks: None, stalls: false, most, wanted, only: None })
+            .unwrap()
     }
 }
 
-fn series<'a>(kept: &'a Kept, name: &str) -> &'a Series {
+fn series<'a>(kept: &'a WatchedHost, name: &str) -> &'a Series {
     kept.series().iter().find(|series| series.name == name).unwrap()
 }
 
-fn values(kept: &Kept, name: &str) -> Vec<u64> {
+fn values(kept: &WatchedHost, name: &str) -> Vec<u64> {
     let series = series(kept, name);
     let of_block = |block: Block| block.values(series).map(|(_, value)| value).collect::<Vec<_>>();
     kept.blocks().flat_map(|block| of_block(block.unwrap())).collect()
@@ -103,7 +104,8 @@ fn what_is_older_is_forgotten_and_the_rest_stays_whole() {
 fn rates_beyond_reason_are_refused() {
     let host = Host::new();
     let keeping = || Keeping { hz: 1.0, stacks: None, stalls: false, most: 10, wanted: |_| true, only: None };
-    let start = |keeping| Kept::start(&host.root(), keeping).err().map(|error| error.to_string()).unwrap_or_default();
+    let start =
+        |keeping| WatchedHost::start(&host.root(), keeping).err().map(|error| error.to_string()).unwrap_or_default();
     assert!(start(Keeping { hz: 200.0, ..keeping() }).contains("200 samples a second"));
     assert!(start(Keeping { stacks: Some(9999), ..keeping() }).contains("9999 times a second"));
 }

@@ -54,7 +54,7 @@ impl StackRows {
 
 /// How far the tables have grown.
 #[derive(Debug, Default)]
-pub(super) struct Grown {
+pub(super) struct TableGrowth {
     has_tables: bool,
     frames: i64,
     nodes: i64,
@@ -63,7 +63,7 @@ pub(super) struct Grown {
     slice: Option<(u64, u64)>,
 }
 
-impl Grown {
+impl TableGrowth {
     pub(super) fn insert(&mut self, database: &Connection, rows: &StackRows) -> rusqlite::Result<()> {
         if !self.has_tables {
             database.execute_batch(TABLES)?;

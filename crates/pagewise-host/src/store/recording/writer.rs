@@ -2,7 +2,7 @@
 
 use super::place::Place;
 use super::reader::{unreadable, unsigned};
-use super::stacks::{Grown, StackRows};
+use super::stacks::{StackRows, TableGrowth};
 use super::{
     APPLICATION_ID, CLOCK, CODEC, COMPLETE, ENDED, FORMAT, RecordingError, TABLES, companions, damaged, processes,
     stalls,
@@ -88,7 +88,7 @@ pub struct Writer {
     next_seq: u64,
     /// Rows that are in no segment yet. The first is a key row.
     open_rows: Vec<TickRow>,
-    stacks: Grown,
+    stacks: TableGrowth,
     checkpointed: Instant,
     /// `None` where nobody can take the file away, or it cannot be told.
     place: Option<Place>,
@@ -128,7 +128,7 @@ impl Writer {
             size_cap,
             next_seq: 0,
             open_rows: Vec::with_capacity(TICKS + 64),
-            stacks: Grown::default(),
+            stacks: TableGrowth::default(),
             checkpointed: Instant::now(),
             place: Place::of(path),
         })
@@ -372,7 +372,7 @@ impl Writer {
             size_cap: None,
             next_seq: first.unsigned_abs() + rows.len() as u64,
             open_rows: rows.into_iter().map(|(_, row)| row).collect(),
-            stacks: Grown::default(),
+            stacks: TableGrowth::default(),
             checkpointed: Instant::now(),
             place: None,
         })

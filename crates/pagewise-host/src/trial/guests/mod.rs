@@ -29,7 +29,7 @@ pub struct Points {
 /// A line from the host.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Ask {
+enum HostMessage {
     /// Run this point.
     Run {
         /// The point.

@@ -4,7 +4,7 @@ use super::super::engine::{Booting, PointRunner, PointStage, Starting, TrialErro
 use super::super::invalid::Invalid;
 use super::super::recordings;
 use super::super::said;
-use super::{Answer, Ask, MARK, Points, move_files};
+use super::{Answer, HostMessage, MARK, Points, move_files};
 use crate::lab::accelerator::Accelerator;
 use crate::lab::agent::{GuestWork, Task};
 use crate::lab::guest::{RunningGuest, StreamOutput};
@@ -157,7 +157,7 @@ impl LabRunner<'_> {
         starting: Starting<'_>,
     ) -> Result<Result<Record, String>, TrialError> {
         let until = Instant::now() + Duration::from_secs_f64(self.timeout + AROUND);
-        let ask = Ask::Run { planned: planned.clone(), attempt };
+        let ask = HostMessage::Run { planned: planned.clone(), attempt };
         let line = serde_json::to_string(&ask).unwrap_or_default();
         if let Err(error) = ready.running.send(&line) {
             return unless_interrupted(error);
@@ -176,7 +176,7 @@ impl LabRunner<'_> {
 
     /// Moves what a point left in the shared folder into the bundle.
     fn take_out(&self) {
-        let shared = self.lab.room().shared();
+        let shared = self.lab.folder().shared();
         for name in [recordings::FOLDER, said::FOLDER] {
             move_files(&shared.join(name), &self.bundle.join(name));
         }

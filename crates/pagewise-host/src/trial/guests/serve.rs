@@ -5,7 +5,7 @@ use super::super::recordings::{self, Recordings};
 use super::super::said::{self, LastLines};
 use super::super::session::audience::{self, Audience, Note};
 use super::super::session::{Session, SessionError, Wait, Words};
-use super::{Answer, Ask, MARK, Points, move_files};
+use super::{Answer, HostMessage, MARK, Points, move_files};
 use crate::lab::SHARED;
 use crate::process::Interrupt;
 use crate::progress::Progress;
@@ -63,7 +63,7 @@ fn prepare_and_serve(points: &Points) -> Result<(), SessionError> {
         say(&Answer::Ready { boot_id, host: Box::new(runner.host()) }).map_err(gone)?;
         for line in io::stdin().lock().lines() {
             let Ok(line) = line else { break };
-            let Ok(Ask::Run { planned, attempt }) = serde_json::from_str(&line) else { continue };
+            let Ok(HostMessage::Run { planned, attempt }) = serde_json::from_str(&line) else { continue };
             let ran = runner.run_point(&planned, attempt, &mut |way| {
                 let answer = match way {
                     PointStage::Waits(reason) => Answer::Waits(reason.to_owned()),

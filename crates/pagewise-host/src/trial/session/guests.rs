@@ -1,7 +1,7 @@
 //! Trials whose points run in guests: kernels are found, the data disk is made, and the engine boots what each point needs.
 
 use super::audience::ForwardedProgress;
-use super::{Held, Ready, Session, SessionError};
+use super::{HeldHost, Ready, Session, SessionError};
 use crate::facts::kernel::host_facts;
 use crate::lab::accelerator::Accelerator;
 use crate::lab::agent;
@@ -41,7 +41,7 @@ impl Session<'_> {
     /// Prepares the workload here, once; then every point runs in a guest with the kernel of its cell.
     pub(super) fn run_in_guests(
         &self,
-        held: Held,
+        held: HeldHost,
         plan: &Plan,
         declared: &lab::Lab,
         bundle: impl FnOnce(Ready) -> Result<Bundle, SessionError>,
@@ -53,7 +53,7 @@ impl Session<'_> {
         let machine = machine_of(declared);
         let (cache, state) = (self.places.cache.clone(), self.places.state.clone());
         let lab = Lab::open(&cache, &self.interrupt, progress.as_ref())?;
-        let (image, overlay) = (lab.room().path().join("data.raw"), lab.room().path().join("data.qcow2"));
+        let (image, overlay) = (lab.folder().path().join("data.raw"), lab.folder().path().join("data.qcow2"));
         let data = workload.data_source().map(|folder| std::path::absolute(&folder).unwrap_or(folder));
         let copied: Vec<(&str, PathBuf)> = data.iter().map(|folder| ("data", folder.clone())).collect();
         disk::make_image(&image, declared.disk_bytes(), &copied, &self.interrupt, progress.as_ref())?;

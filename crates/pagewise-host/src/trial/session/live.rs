@@ -1,7 +1,7 @@
 //! Live proofs: each point is a block of time on a host that goes on working.
 
 use super::audience::{ForwardedProgress, Note};
-use super::{Held, Session, SessionError};
+use super::{HeldHost, Session, SessionError};
 use crate::record::Recorder;
 use crate::scope::Scope;
 use crate::store::bundle::Bundle;
@@ -24,12 +24,12 @@ impl Session<'_> {
     /// Starts the job, lets `bundle` be made, runs the blocks, and puts everything back.
     pub(super) fn run_live(
         &self,
-        held: Held,
+        held: HeldHost,
         plan: &Plan,
         live: &Live,
         bundle: impl FnOnce() -> Result<Bundle, SessionError>,
     ) -> Result<Bundle, SessionError> {
-        let Held { journal, lock } = held;
+        let HeldHost { journal, lock } = held;
         let has_command = !plan.workload.run.is_empty();
         let metric = LiveMetric::parse(&plan.metric().name)?;
         let metric = BlockMetric::ready(&metric, has_command, &self.interrupt)

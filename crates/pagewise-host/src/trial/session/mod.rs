@@ -111,7 +111,7 @@ struct Ready {
 }
 
 /// The right to change this host, for a whole trial.
-pub struct Held {
+pub struct HeldHost {
     journal: Journal,
     lock: HostLock,
 }
@@ -134,13 +134,13 @@ impl Session<'_> {
     ///
     /// # Errors
     /// When there is such a bundle already, or the host cannot be had.
-    pub fn hold_for(&self, plan: &Plan) -> Result<Held, SessionError> {
+    pub fn hold_for(&self, plan: &Plan) -> Result<HeldHost, SessionError> {
         Bundle::check_room(&bundle_path(plan))?;
         self.hold(plan)
     }
 
     /// Takes the host and undoes what an earlier run left.
-    pub(in crate::trial) fn hold(&self, plan: &Plan) -> Result<Held, SessionError> {
+    pub(in crate::trial) fn hold(&self, plan: &Plan) -> Result<HeldHost, SessionError> {
         let mut changes_host = plan.live.is_some();
         let here = if self.runs_in_guests(plan) { Vec::new() } else { cells(plan)? };
         for cell in here {
@@ -162,7 +162,7 @@ impl Session<'_> {
         for (_, left) in noted::recover(&self.root, &self.places.state) {
             left.kept.iter().for_each(|told| self.audience.note(Note::Kept(told)));
         }
-        Ok(Held { journal, lock })
+        Ok(HeldHost { journal, lock })
     }
 
     /// Asks for the lock until it is free, as long as `wait` says.
@@ -193,7 +193,7 @@ impl Session<'_> {
     ///
     /// # Errors
     /// What stopped it. What is complete is in its bundle.
-    pub fn start(&self, held: Held, mut plan: Plan, start: Start<'_>) -> Result<Bundle, SessionError> {
+    pub fn start(&self, held: HeldHost, mut plan: Plan, start: Start<'_>) -> Result<Bundle, SessionError> {
         let path = bundle_path(&plan);
         let declared = plan.clone();
         let Start { mut notes, budget, repeat } = start;

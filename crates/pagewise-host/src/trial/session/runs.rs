@@ -1,7 +1,7 @@
 //! Trials of jobs: each point is a run of the workload on this host.
 
 use super::audience::{ForwardedProgress, Note, Points};
-use super::{Held, Session, SessionError};
+use super::{HeldHost, Session, SessionError};
 use crate::restore::{Dataset, noted};
 use crate::root::Root;
 use crate::source::process;
@@ -27,7 +27,7 @@ impl Session<'_> {
     /// Prepares the workload, lets `bundle` be made, runs it, and puts everything back.
     pub(super) fn run(
         &self,
-        held: Held,
+        held: HeldHost,
         plan: &Plan,
         bundle: impl FnOnce(&mut HostRunner<'_>) -> Result<Bundle, SessionError>,
     ) -> Result<Bundle, SessionError> {
@@ -44,11 +44,11 @@ impl Session<'_> {
     /// Prepares the workload, lets `work` be done with a runner of points on this host, and puts everything back.
     pub(in crate::trial) fn with_runner<T>(
         &self,
-        held: Held,
+        held: HeldHost,
         plan: &Plan,
         work: impl FnOnce(&mut HostRunner<'_>, &dyn Points) -> Result<T, SessionError>,
     ) -> Result<T, SessionError> {
-        let Held { journal, lock } = held;
+        let HeldHost { journal, lock } = held;
         let mut workload = self.workload(plan)?;
         let policies: BTreeMap<_, _> = cells(plan)?.into_iter().map(|cell| (cell.label, cell.policy)).collect();
         let workspace = self.places.cache.join("restore");

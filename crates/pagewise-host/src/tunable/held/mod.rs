@@ -93,16 +93,16 @@ fn holder_of(tunable: &Tunable) -> Option<&'static dyn Holder> {
 }
 
 /// The kind of every held setting.
-pub(super) struct Held;
+pub(super) struct HeldKind;
 
-impl Held {
+impl HeldKind {
     fn holder(tunable: &Tunable) -> Result<&'static dyn Holder, TunableError> {
         let why = || "this version has no process that would hold it".to_owned();
         holder_of(tunable).ok_or_else(|| TunableError::Missing { tunable: tunable.name.clone(), why: why() })
     }
 }
 
-impl Kind for Held {
+impl Kind for HeldKind {
     fn read(&self, root: &Root, tunable: &Tunable) -> Result<String, TunableError> {
         if !root.is_live() {
             let why = "a captured tree does not say which process held it".to_owned();
@@ -120,7 +120,7 @@ impl Kind for Held {
                 "this is another host's captured tree; leave --root out".to_owned(),
             ));
         }
-        let holder = Held::holder(tunable)?;
+        let holder = HeldKind::holder(tunable)?;
         process::end_all(tunable).map_err(|source| TunableError::Refused {
             tunable: tunable.name.clone(),
             value: value.to_owned(),
@@ -137,7 +137,7 @@ impl Kind for Held {
 
     fn resolve(&self, root: &Root, _: &Places, tunable: &Tunable, value: &str) -> Result<String, TunableError> {
         self.read(root, tunable)?;
-        Held::holder(tunable)?.can_be_had(root, tunable, value)?;
+        HeldKind::holder(tunable)?.can_be_had(root, tunable, value)?;
         Ok(value.to_owned())
     }
 
@@ -146,7 +146,7 @@ impl Kind for Held {
             return vec![format!("# {tunable}: a process has to hold it; use: pagewise set '{tunable}={value}'")];
         }
         let end = format!("pkill -f '^{} {VERB} {tunable} '", process::PROGRAM);
-        std::iter::once(end).chain(Held::holder(tunable).ok().and_then(Holder::shell_after)).collect()
+        std::iter::once(end).chain(HeldKind::holder(tunable).ok().and_then(Holder::shell_after)).collect()
     }
 
     fn sweep(&self, root: &Root, tunable: &Tunable) {
@@ -186,9 +186,9 @@ mod tests {
     fn a_captured_tree_neither_holds_nor_lets_go() {
         let tree = tempfile::tempdir().unwrap();
         let (root, tunable) = (Root::at(tree.path()), find("memory_state").unwrap());
-        assert!(Held.read(&root, &tunable).is_err_and(|error| error.is_missing()));
+        assert!(HeldKind.read(&root, &tunable).is_err_and(|error| error.is_missing()));
         for value in ["fresh", "aged(90%)"] {
-            assert!(Held.write(&root, &tunable, value, HoldLimit::Undone).is_err());
+            assert!(HeldKind.write(&root, &tunable, value, HoldLimit::Undone).is_err());
         }
     }
 

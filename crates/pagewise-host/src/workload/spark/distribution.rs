@@ -2,7 +2,7 @@
 
 use super::super::WorkloadError;
 use super::super::java::JavaNeeds;
-use super::super::kept::{Kept, hash_files, sha256};
+use super::super::kept::{KeptFile, hash_files, sha256};
 use super::super::partial::{PartialDir, remove};
 use crate::process::{self, Command, Ended, Interrupt};
 use crate::progress::Progress;
@@ -157,7 +157,7 @@ impl Distribution {
 /// What is wrong with a distribution of the cache.
 fn fault(home: &Path, interrupt: &Interrupt, progress: &dyn Progress) -> Result<Option<String>, WorkloadError> {
     let path = home.join(MANIFEST);
-    let kept = fs::read_to_string(&path).ok().and_then(|text| serde_json::from_str::<Vec<Kept>>(&text).ok());
+    let kept = fs::read_to_string(&path).ok().and_then(|text| serde_json::from_str::<Vec<KeptFile>>(&text).ok());
     let Some(kept) = kept else { return Ok(Some(format!("{} is missing or damaged", path.display()))) };
     let found = hash_files(&home.join("jars"), interrupt, progress)?;
     let changed = kept.iter().find(|file| !found.contains(file)).or(found.iter().find(|file| !kept.contains(file)));

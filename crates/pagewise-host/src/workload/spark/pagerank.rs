@@ -74,7 +74,7 @@ fn fault(arguments: &Arguments, outcome: &Outcome) -> Option<String> {
     if !done.iter().copied().eq(1..=iterations) {
         return Some(format!("{} iterations were timed, and {iterations} were asked for", done.len()));
     }
-    let wanted = Found::of(arguments, &ranks(arguments));
+    let wanted = RankDigest::of(arguments, &ranks(arguments));
     let line = |name: &str| numbers(outcome.all::<String>(name).last().map_or("", String::as_str));
     let differs = |name: &str, what: &dyn Fn(u64) -> String, wanted: &[f64]| {
         let given = line(name);
@@ -100,18 +100,18 @@ fn first_of(group: u64, vertices: u64) -> u64 {
 
 /// What a run gives of its ranks: that of the first vertex of each group, and each group's sum of all, every rank times a number of
 /// its vertex, so that ranks that changed places are found, too.
-struct Found {
+struct RankDigest {
     ranks: Vec<f64>,
     sums: Vec<f64>,
 }
 
-impl Found {
-    fn of(arguments: &Arguments, ranks: &[f64]) -> Found {
+impl RankDigest {
+    fn of(arguments: &Arguments, ranks: &[f64]) -> RankDigest {
         let [vertices, degree, seed] = ["vertices", "degree", "seed"].map(|name| arguments.number(name));
         let weighted =
             |vertex: u64| ranks[vertex as usize] * (0.5 + share(mixed(seed, 2 * vertices * degree + vertex)));
         let groups = 0..GROUPS as u64;
-        Found {
+        RankDigest {
             ranks: groups.clone().map(|group| ranks[first_of(group, vertices) as usize]).collect(),
             sums: groups
                 .map(|group| (first_of(group, vertices)..first_of(group + 1, vertices)).map(weighted).sum())
@@ -199,7 +199,7 @@ mod tests {
         let given = |change: &dyn Fn(&mut Vec<f64>)| {
             let mut ranks = ranks(&arguments);
             change(&mut ranks);
-            let Found { ranks, sums } = Found::of(&arguments, &ranks);
+            let RankDigest { ranks, sums } = RankDigest::of(&arguments, &ranks);
             let line = |of: &[f64]| of.iter().map(f64::to_string).collect::<Vec<_>>().join(" ");
             let done = "iteration_sum\t1\niteration_sum\t2\niteration_sum\t3\n";
             let text = format!("load_sum\t27500\n{done}ranks\t{}\nsums\t{}\n", line(&ranks), line(&sums));

@@ -2,7 +2,7 @@
 //! through before every trial and made anew when a file is not what it was.
 
 use super::super::WorkloadError;
-use super::super::kept::{Kept, bytes_below, hash_files};
+use super::super::kept::{KeptFile, bytes_below, hash_files};
 use super::super::partial::{self, PartialDir};
 use super::scale::ROW_BYTES;
 use super::tools::{self, Launch, Tool, Tools};
@@ -36,7 +36,7 @@ struct Manifest {
     rows: u64,
     hadoop_version: String,
     checksum: String,
-    files: Vec<Kept>,
+    files: Vec<KeptFile>,
 }
 
 /// The input for `rows`, from the cache or generated.

@@ -5,7 +5,7 @@ use super::view::Text;
 use crate::screen::Pen;
 use pagewise_core::finding::{Answer, Diagnosis, Finding, Severity, words};
 use pagewise_core::report::{Style as Wanted, findings};
-use pagewise_host::following::judge::Judged;
+use pagewise_host::following::judge::StretchVerdict;
 use ratatui::style::Color;
 use ratatui::text::{Line, Span};
 
@@ -38,7 +38,13 @@ pub(super) fn lines(picture: &Picture, pen: &Pen, most: usize, room: usize) -> V
     lines
 }
 
-fn found(judged: &Judged, diagnosis: &Diagnosis, picture: &Picture, pen: &Pen, most: usize) -> Vec<Line<'static>> {
+fn found(
+    judged: &StretchVerdict,
+    diagnosis: &Diagnosis,
+    picture: &Picture,
+    pen: &Pen,
+    most: usize,
+) -> Vec<Line<'static>> {
     // What there is to say of the measuring stands in the head.
     let all: Vec<&Finding> = diagnosis.findings.iter().filter(|finding| !finding.is_caveat()).collect();
     if all.is_empty() {
@@ -58,7 +64,7 @@ fn found(judged: &Judged, diagnosis: &Diagnosis, picture: &Picture, pen: &Pen, m
 }
 
 /// How long ago it ended, by the clock of the screen's right edge: of a host that is followed that is now.
-fn ended(finding: &Finding, judged: &Judged, picture: &Picture) -> Option<String> {
+fn ended(finding: &Finding, judged: &StretchVerdict, picture: &Picture) -> Option<String> {
     let held = finding.held.as_ref()?;
     let before_judged = held.ended_seconds_ago?;
     let now = picture.seen.at.get(picture.view.window.last)?.0;
@@ -92,7 +98,7 @@ fn color(severity: Severity) -> Color {
 }
 
 /// What the measuring lacks, for the head of the screen: the longest words first.
-pub(super) fn marks(judged: Option<&Judged>) -> Vec<String> {
+pub(super) fn marks(judged: Option<&StretchVerdict>) -> Vec<String> {
     let diagnosis = judged.and_then(|judged| judged.said.as_ref().ok());
     let caveat = diagnosis.and_then(|diagnosis| diagnosis.findings.iter().find(|finding| finding.is_caveat()));
     let Some(caveat) = caveat else { return Vec::new() };
@@ -102,7 +108,7 @@ pub(super) fn marks(judged: Option<&Judged>) -> Vec<String> {
 }
 
 /// A text in full, cut into lines of the screen. Commands are too long to be wrapped between words: they go on below.
-fn text(of: Text, judged: Option<&Judged>, unseen: &[(String, String)], pen: &Pen) -> Vec<String> {
+fn text(of: Text, judged: Option<&StretchVerdict>, unseen: &[(String, String)], pen: &Pen) -> Vec<String> {
     let width = u16::try_from(pen.width).unwrap_or(u16::MAX);
     let style = Wanted { color: false, width, unicode: pen.wanted.unicode };
     let said = judged.map(|judged| judged.said.as_ref());
@@ -128,7 +134,7 @@ pub(super) fn page(picture: &Picture, pen: &Pen, of: Text, from: usize, rows: us
 /// The line at the top of the screen when the last one is at its bottom.
 pub(super) fn last_line(
     of: Text,
-    judged: Option<&Judged>,
+    judged: Option<&StretchVerdict>,
     unseen: &[(String, String)],
     wanted: Wanted,
     size: (u16, u16),

@@ -2,13 +2,13 @@
 
 use super::cost::Shares;
 use super::source::Traced;
-use super::view::{Page, Seen, Text, View, Window};
+use super::view::{Page, SeenTimelines, Text, View, Window};
 use super::{findings, functions};
 use crate::screen::Pen;
 use pagewise_core::report::Style as Wanted;
 use pagewise_core::report::recording::columns::fit;
 use pagewise_core::report::recording::lines::LineUnit;
-use pagewise_host::following::judge::Judged;
+use pagewise_host::following::judge::StretchVerdict;
 use ratatui::style::Color;
 use ratatui::text::{Line, Span};
 use unicode_width::UnicodeWidthStr;
@@ -32,10 +32,10 @@ const DAY: i128 = 86_400_000_000_000;
 
 /// Everything the picture is a function of.
 pub(super) struct Picture<'a> {
-    pub(super) seen: &'a Seen,
+    pub(super) seen: &'a SeenTimelines,
     pub(super) view: &'a View,
     pub(super) traced: Traced<'a>,
-    pub(super) judged: Option<&'a Judged>,
+    pub(super) judged: Option<&'a StretchVerdict>,
     /// The rules are being asked about what is on the screen.
     pub(super) is_judging: bool,
     pub(super) cost: Option<Shares>,

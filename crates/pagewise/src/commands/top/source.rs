@@ -3,13 +3,13 @@
 mod unseen;
 
 use super::TopArgs;
-use super::view::{KEPT, Seen, View};
+use super::view::{KEPT, SeenTimelines, View};
 use crate::failure::Failure;
 use crate::global::Global;
 use anyhow::anyhow;
 use pagewise_core::recording::{Profile, Recorded, Series};
 use pagewise_core::report::recording::meter::{Meter, each_tick};
-use pagewise_host::following::judge::{Judged, Reader};
+use pagewise_host::following::judge::{Reader, StretchVerdict};
 use pagewise_host::following::{Following, Sample};
 use pagewise_host::record::RecordError;
 use pagewise_host::record::kept::Keeping;
@@ -47,7 +47,7 @@ pub(super) struct File {
 }
 
 impl Source {
-    pub(super) fn of_host(args: &TopArgs, global: &Global) -> Result<(Source, Seen), Failure> {
+    pub(super) fn of_host(args: &TopArgs, global: &Global) -> Result<(Source, SeenTimelines), Failure> {
         let root = global.root();
         let (stacks, no_stacks) = match args.stacks {
             _ if global.root.is_some() => (None, "a captured tree has no CPUs to sample"),
@@ -56,7 +56,7 @@ impl Source {
         };
         let stalls = global.root.is_none() && !args.no_stalls;
         let keeping = Keeping { hz: args.hz, stacks, stalls, most: KEPT, wanted: Series::is_wanted, only: None };
-        let mut seen = Seen::new("this host".to_owned(), true);
+        let mut seen = SeenTimelines::new("this host".to_owned(), true);
         let mut following = Following::start(&root, keeping, seen.lines.clone()).map_err(|error| match error {
             RecordError::StackRate(_) => Failure::Usage(anyhow!("{error}, or 0 for none")),
             error => error.into(),
@@ -68,10 +68,10 @@ impl Source {
         Ok((Source::Host(Box::new(host)), seen))
     }
 
-    pub(super) fn of_recording(file: &Path) -> Result<(Source, Seen), Failure> {
+    pub(super) fn of_recording(file: &Path) -> Result<(Source, SeenTimelines), Failure> {
         let recording = Recording::open(file)?;
         let name = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy().into_owned();
-        let mut seen = Seen::new(name, false);
+        let mut seen = SeenTimelines::new(name, false);
         read(&recording, &mut seen)?;
         if seen.at.is_empty() {
             return Err(Failure::Partial(anyhow!("{} has no sample", file.display())));
@@ -90,7 +90,7 @@ impl Source {
     }
 
     /// Takes what is due. Gives whether there is anything new to show.
-    pub(super) fn step(&mut self, seen: &mut Seen, view: &mut View) -> bool {
+    pub(super) fn step(&mut self, seen: &mut SeenTimelines, view: &mut View) -> bool {
         match self {
             Source::Host(host) => host.step(seen, view),
             Source::File(file) => view.of_findings(seen).is_some_and(|stretch| file.reader.ask(stretch)),
@@ -124,7 +124,7 @@ impl Source {
         }
     }
 
-    pub(super) fn judged(&self) -> Option<&Judged> {
+    pub(super) fn judged(&self) -> Option<&StretchVerdict> {
         match self {
             Source::Host(host) => host.following.judged(),
             Source::File(file) => file.reader.judged(),
@@ -148,7 +148,7 @@ impl Source {
 }
 
 /// The values of the timelines at each tick.
-pub(super) fn read<R: Recorded>(recording: &R, seen: &mut Seen) -> Result<(), R::Error> {
+pub(super) fn read<R: Recorded>(recording: &R, seen: &mut SeenTimelines) -> Result<(), R::Error> {
     let page_size = recording.about("page_size").and_then(|size| size.parse().ok()).unwrap_or(4096.0);
     let mut meter = Meter::new(seen.lines.clone(), recording.series(), page_size);
     for block in recording.blocks() {
@@ -161,7 +161,7 @@ pub(super) fn read<R: Recorded>(recording: &R, seen: &mut Seen) -> Result<(), R:
 }
 
 impl Host {
-    fn step(&mut self, seen: &mut Seen, view: &mut View) -> bool {
+    fn step(&mut self, seen: &mut SeenTimelines, view: &mut View) -> bool {
         let sample = self.following.step();
         let mut is_new = sample.is_some();
         if let Some(sample) = sample {
@@ -178,7 +178,7 @@ impl Host {
     }
 }
 
-impl Seen {
+impl SeenTimelines {
     fn take(&mut self, sample: Sample) {
         self.at.push((sample.at, sample.wall));
         self.values.push(sample.values);

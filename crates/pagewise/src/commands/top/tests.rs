@@ -7,7 +7,7 @@ use super::*;
 use crate::screen::draw;
 use pagewise_core::finding::Diagnosis;
 use pagewise_core::recording::{Part, Profile, Recorded, SamplingEvent};
-use pagewise_host::following::judge::{Judged, Reader, judged};
+use pagewise_host::following::judge::{Reader, StretchVerdict, judged};
 use pagewise_testkit::{MadeUpDay, RecordingBuilder};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -20,31 +20,32 @@ use unicode_width::UnicodeWidthStr;
 const PLAIN: Wanted = Wanted { color: false, width: 80, unicode: true };
 
 /// A recording that is shown.
-struct Shown {
-    seen: Seen,
+struct ShownRecording {
+    seen: SeenTimelines,
     view: View,
     profile: Result<Profile, String>,
     /// What is not seen beside functions.
     unseen: Vec<(String, String)>,
-    judged: Option<Judged>,
+    judged: Option<StretchVerdict>,
     cost: Option<Shares>,
     wanted: Wanted,
 }
 
-impl Shown {
-    fn of<R: Recorded<Error = Infallible>>(recording: &R) -> Shown {
-        let mut seen = Seen::new("job.pgw".to_owned(), false);
+impl ShownRecording {
+    fn of<R: Recorded<Error = Infallible>>(recording: &R) -> ShownRecording {
+        let mut seen = SeenTimelines::new("job.pgw".to_owned(), false);
         let Ok(()) = read(recording, &mut seen);
         let Ok(profile) = recording.profile();
         let profile = profile.ok_or_else(|| "no stacks were recorded".to_owned());
         let view = View::of(&seen);
-        let mut shown = Shown { seen, view, profile, unseen: Vec::new(), judged: None, cost: None, wanted: PLAIN };
+        let mut shown =
+            ShownRecording { seen, view, profile, unseen: Vec::new(), judged: None, cost: None, wanted: PLAIN };
         shown.judge(recording);
         shown
     }
 
     /// As a host that is followed.
-    fn live(mut self) -> Shown {
+    fn live(mut self) -> ShownRecording {
         self.seen.is_live = true;
         self.seen.title = "this host".to_owned();
         self.view = View::of(&self.seen);
@@ -128,11 +129,11 @@ fn storm() -> RecordingBuilder {
 
 #[test]
 fn a_storm_in_a_recording() {
-    let shown = Shown::of(&storm());
+    let shown = ShownRecording::of(&storm());
     for size in [(80, 24), (120, 40), (40, 10)] {
         insta::assert_snapshot!(format!("storm_{}x{}", size.0, size.1), shown.screen(size));
     }
-    let ascii = Shown { wanted: Wanted { unicode: false, ..PLAIN }, ..shown };
+    let ascii = ShownRecording { wanted: Wanted { unicode: false, ..PLAIN }, ..shown };
     let screen = ascii.screen((80, 24));
     assert!(screen.is_ascii(), "{screen}");
     insta::assert_snapshot!("storm_ascii", screen);
@@ -140,7 +141,7 @@ fn a_storm_in_a_recording() {
 
 #[test]
 fn a_host_that_is_followed() {
-    let shown = Shown::of(&storm()).live();
+    let shown = ShownRecording::of(&storm()).live();
     for size in [(80, 24), (120, 40)] {
         insta::assert_snapshot!(format!("host_{}x{}", size.0, size.1), shown.screen(size));
     }
@@ -148,7 +149,7 @@ fn a_host_that_is_followed() {
 
 #[test]
 fn a_healthy_host_without_the_right_to_record_stacks_has_everything_else() {
-    let mut shown = Shown::of(&RecordingBuilder::healthy(45)).live();
+    let mut shown = ShownRecording::of(&RecordingBuilder::healthy(45)).live();
     let why = "not permitted (kernel.perf_event_paranoid is 2); run as root or with CAP_PERFMON, or set it to -1";
     shown.profile = Err(why.to_owned());
     let screen = shown.screen((80, 24));
@@ -160,7 +161,7 @@ fn a_healthy_host_without_the_right_to_record_stacks_has_everything_else() {
 
 #[test]
 fn a_host_that_was_just_begun_says_when_the_first_verdict_is() {
-    let mut shown = Shown::of(&RecordingBuilder::healthy(2)).live();
+    let mut shown = ShownRecording::of(&RecordingBuilder::healthy(2)).live();
     shown.judged = None;
     shown.profile = Ok(Profile { event: Some(SamplingEvent::Cycles), hz: Some(19.0), ..Profile::default() });
     insta::assert_snapshot!("host_begun", shown.screen((80, 24)));
@@ -168,7 +169,7 @@ fn a_host_that_was_just_begun_says_when_the_first_verdict_is() {
 
 #[test]
 fn the_findings_in_full_and_the_help() {
-    let mut shown = Shown::of(&storm());
+    let mut shown = ShownRecording::of(&storm());
     shown.view.press(Key::Findings, &shown.seen, 24);
     insta::assert_snapshot!("findings_80x24", shown.screen((80, 24)));
     let last = findings::last_line(Text::Findings, shown.judged.as_ref(), &[], PLAIN, (80, 24));
@@ -183,7 +184,7 @@ fn the_findings_in_full_and_the_help() {
 
 #[test]
 fn every_size_is_filled_and_never_overflows_whatever_names_there_are() {
-    let mut shown = Shown::of(&MadeUpDay::of(600, 5_000));
+    let mut shown = ShownRecording::of(&MadeUpDay::of(600, 5_000));
     shown.seen.title = format!("wide 大 {}\u{1b}]0;x\u{7}\u{202e}", "大 ".repeat(80));
     for live in [false, true] {
         shown.cost = live.then_some(Shares { all: 12.0, stacks: 7.5 });
@@ -215,7 +216,7 @@ fn every_size_is_filled_and_never_overflows_whatever_names_there_are() {
 #[test]
 fn functions_and_findings_are_those_of_the_time_on_the_screen() {
     let day = MadeUpDay::of(600, 5_000);
-    let mut shown = Shown::of(&day);
+    let mut shown = ShownRecording::of(&day);
     let count = shown.seen.at.len();
     let at = |second: u64| shown.seen.at.partition_point(|(at, _)| *at < shown.seen.at[0].0 + second * 1_000_000_000);
     let (storm, calm) = (at(352), at(60));
@@ -249,9 +250,9 @@ fn swapping() -> RecordingBuilder {
 #[test]
 fn what_is_over_says_since_when_by_the_clock_of_the_right_edge() {
     let recording = swapping();
-    let mut shown = Shown::of(&recording).live();
+    let mut shown = ShownRecording::of(&recording).live();
     shown.judge(&recording);
-    let line = |shown: &Shown| {
+    let line = |shown: &ShownRecording| {
         let lines = shown.lines((80, 24));
         lines.iter().find(|line| line.contains("swap-thrash")).unwrap_or_else(|| panic!("{lines:#?}")).clone()
     };
@@ -275,7 +276,7 @@ fn what_is_over_says_since_when_by_the_clock_of_the_right_edge() {
 
 #[test]
 fn a_caveat_is_a_mark_in_the_head_and_its_words_are_a_key_away() {
-    let mut shown = Shown::of(&storm().counter("stat", "steal", "", |_| 100.0));
+    let mut shown = ShownRecording::of(&storm().counter("stat", "steal", "", |_| 100.0));
     let lines = shown.lines((80, 24));
     assert!(lines[0].contains("job.pgw  caveat: CPU time stolen (c)"), "{}", lines[0]);
     assert!(!lines.iter().any(|line| line.contains("measurement-caveat")), "{lines:#?}");
@@ -287,13 +288,13 @@ fn a_caveat_is_a_mark_in_the_head_and_its_words_are_a_key_away() {
     insta::assert_snapshot!("caveats_80x24", shown.screen((80, 24)));
     // A timer is all that a guest has: no caveat of this measurement.
     for without in [RecordingBuilder::healthy(60), storm()] {
-        assert!(!Shown::of(&without).lines((80, 24))[0].contains("caveat"));
+        assert!(!ShownRecording::of(&without).lines((80, 24))[0].contains("caveat"));
     }
 }
 
 #[test]
 fn what_is_not_seen_beside_functions_stands_on_one_line() {
-    let mut shown = Shown::of(&storm()).live();
+    let mut shown = ShownRecording::of(&storm()).live();
     shown.unseen = vec![
         ("stalls".to_owned(), "tracepoints cannot be read; run as root".to_owned()),
         ("names of functions".to_owned(), "hidden, and ".repeat(30)),
@@ -306,25 +307,25 @@ fn what_is_not_seen_beside_functions_stands_on_one_line() {
 
 #[test]
 fn a_short_recording_fills_the_chart_and_a_host_fills_it_as_time_passes() {
-    let chart = |shown: &Shown| {
+    let chart = |shown: &ShownRecording| {
         let lines = shown.lines((80, 24));
         let line = lines.iter().find(|line| line.starts_with("free memory")).unwrap();
         line.chars().skip(22).take(49).collect::<String>()
     };
     for seconds in [2, 13, 300] {
-        let chart = chart(&Shown::of(&RecordingBuilder::healthy(seconds)));
+        let chart = chart(&ShownRecording::of(&RecordingBuilder::healthy(seconds)));
         assert!(!chart.contains(' '), "{seconds} s: {chart}");
     }
-    let half = chart(&Shown::of(&RecordingBuilder::healthy(59)).live());
+    let half = chart(&ShownRecording::of(&RecordingBuilder::healthy(59)).live());
     assert_eq!(half.trim_start().chars().count(), 25, "60 of 120 samples: {half}");
-    let first = chart(&Shown::of(&RecordingBuilder::healthy(0)).live());
+    let first = chart(&ShownRecording::of(&RecordingBuilder::healthy(0)).live());
     assert_eq!(first.trim_start().chars().count(), 1, "{first}");
 }
 
 #[test]
 fn the_newest_question_about_a_recording_is_answered() {
     let recording = MadeUpDay::of(600, 5_000);
-    let shown = Shown::of(&recording);
+    let shown = ShownRecording::of(&recording);
     let profile = Some(Arc::new(shown.profile.clone().unwrap()));
     let whole = shown.view.of_findings(&shown.seen).unwrap();
     let mut reader = Reader::start(recording, profile, "job.pgw".to_owned()).unwrap();
@@ -344,7 +345,7 @@ fn the_newest_question_about_a_recording_is_answered() {
 
 #[test]
 fn what_is_not_known_is_a_dot_and_a_dash() {
-    let mut shown = Shown::of(&MadeUpDay::of(600, 500));
+    let mut shown = ShownRecording::of(&MadeUpDay::of(600, 500));
     shown.seen.values.iter_mut().for_each(|values| values[2] = None);
     shown.view.window = Window { last: 99, span: 100 };
     let lines = shown.lines((80, 24));
@@ -354,10 +355,11 @@ fn what_is_not_known_is_a_dot_and_a_dash() {
 
 #[test]
 fn colour_says_nothing_that_words_do_not() {
-    let plain = Shown::of(&storm());
-    let cells = |shown: &Shown| shown.terminal((80, 24)).backend().buffer().content().to_vec();
+    let plain = ShownRecording::of(&storm());
+    let cells = |shown: &ShownRecording| shown.terminal((80, 24)).backend().buffer().content().to_vec();
     assert!(cells(&plain).iter().all(|cell| cell.fg == Color::Reset && cell.modifier.is_empty()));
-    let (before, coloured) = (plain.screen((80, 24)), Shown { wanted: Wanted { color: true, ..PLAIN }, ..plain });
+    let (before, coloured) =
+        (plain.screen((80, 24)), ShownRecording { wanted: Wanted { color: true, ..PLAIN }, ..plain });
     assert_eq!(coloured.screen((80, 24)), before);
     assert!(cells(&coloured).iter().any(|cell| cell.fg == Color::Yellow));
 }

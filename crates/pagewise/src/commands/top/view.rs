@@ -45,7 +45,7 @@ pub(super) const FUNCTIONS_OVER: u64 = 30 * SECOND;
 const FINDINGS_OVER: u64 = 300 * SECOND;
 
 /// The timelines, as far as they were seen.
-pub(super) struct Seen {
+pub(super) struct SeenTimelines {
     pub(super) title: String,
     pub(super) is_live: bool,
     pub(super) lines: Vec<&'static Line>,
@@ -57,10 +57,10 @@ pub(super) struct Seen {
     pub(super) values: Vec<Vec<Option<f64>>>,
 }
 
-impl Seen {
-    pub(super) fn new(title: String, is_live: bool) -> Seen {
+impl SeenTimelines {
+    pub(super) fn new(title: String, is_live: bool) -> SeenTimelines {
         let (lines, labels) = ROWS.iter().filter_map(|(id, label)| Some((find(id)?, *label))).unzip();
-        Seen { title, is_live, lines, labels, at: Vec::new(), values: Vec::new() }
+        SeenTimelines { title, is_live, lines, labels, at: Vec::new(), values: Vec::new() }
     }
 }
 
@@ -122,33 +122,33 @@ pub(super) struct View {
 
 impl View {
     /// A recording from end to end, or the newest of a host.
-    pub(super) fn of(seen: &Seen) -> View {
+    pub(super) fn of(seen: &SeenTimelines) -> View {
         let count = seen.at.len();
         let span = if seen.is_live { AT_FIRST } else { count };
         View { window: Window { last: count.saturating_sub(1), span }, is_following: seen.is_live, page: Page::Main }
     }
 
     /// The instants at both ends of the screen.
-    fn ends(&self, seen: &Seen) -> Option<(u64, u64)> {
+    fn ends(&self, seen: &SeenTimelines) -> Option<(u64, u64)> {
         let (from, to) = (seen.at.get(self.window.first())?, seen.at.get(self.window.last)?);
         Some((from.0, to.0))
     }
 
     /// The stretch whose functions are listed.
-    pub(super) fn of_functions(&self, seen: &Seen) -> Option<(u64, u64)> {
+    pub(super) fn of_functions(&self, seen: &SeenTimelines) -> Option<(u64, u64)> {
         let (from, to) = self.ends(seen)?;
         let begun = seen.at.first()?.0;
         Some(if self.is_following { (to.saturating_sub(FUNCTIONS_OVER).max(begun), to) } else { (from, to) })
     }
 
     /// The stretch that the rules are asked about.
-    pub(super) fn of_findings(&self, seen: &Seen) -> Option<(u64, u64)> {
+    pub(super) fn of_findings(&self, seen: &SeenTimelines) -> Option<(u64, u64)> {
         let (from, to) = self.ends(seen)?;
         Some(if self.is_following { (from.min(to.saturating_sub(FINDINGS_OVER)), to) } else { (from, to) })
     }
 
     /// Does what a key asks for; gives whether to leave. A screen has so many rows.
-    pub(super) fn press(&mut self, key: Key, seen: &Seen, rows: u16) -> bool {
+    pub(super) fn press(&mut self, key: Key, seen: &SeenTimelines, rows: u16) -> bool {
         let page = isize::try_from(rows.saturating_sub(2).max(1)).unwrap_or(1);
         match (self.page, key) {
             (_, Key::Quit) | (Page::Main, Key::Back) => return true,
@@ -178,7 +178,7 @@ impl View {
         false
     }
 
-    fn travel(&mut self, key: Key, seen: &Seen) {
+    fn travel(&mut self, key: Key, seen: &SeenTimelines) {
         let (count, window) = (seen.at.len(), self.window);
         // A host has samples still to come.
         let widest = if seen.is_live { KEPT } else { count };
@@ -200,7 +200,7 @@ impl View {
     }
 
     /// A sample has come; of those at the far end so many went.
-    pub(super) fn grown(&mut self, seen: &Seen, gone: usize) {
+    pub(super) fn grown(&mut self, seen: &SeenTimelines, gone: usize) {
         if self.is_following {
             self.window.last = seen.at.len().saturating_sub(1);
         } else {
@@ -256,15 +256,15 @@ pub(super) fn meaning(key: KeyEvent) -> Option<Key> {
 mod tests {
     use super::*;
 
-    fn seen(count: usize, is_live: bool) -> Seen {
-        let mut seen = Seen::new("x".to_owned(), is_live);
+    fn seen(count: usize, is_live: bool) -> SeenTimelines {
+        let mut seen = SeenTimelines::new("x".to_owned(), is_live);
         seen.at = (0..count as u64).map(|at| (at * SECOND, i128::from(at * SECOND))).collect();
         seen
     }
 
     #[test]
     fn every_row_is_a_line_of_recordings() {
-        assert_eq!(Seen::new(String::new(), true).lines.len(), ROWS.len());
+        assert_eq!(SeenTimelines::new(String::new(), true).lines.len(), ROWS.len());
     }
 
     #[test]
@@ -333,7 +333,7 @@ mod tests {
             assert!(!view.press(key, &seen, 24) && view.is_following, "{key:?}");
         }
         assert_eq!(view.window.span, 60, "there is more to come");
-        let empty = Seen::new(String::new(), true);
+        let empty = SeenTimelines::new(String::new(), true);
         assert_eq!(View::of(&empty).of_findings(&empty), None);
     }
 

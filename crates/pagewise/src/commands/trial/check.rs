@@ -11,7 +11,7 @@ use clap::Args;
 use pagewise_core::experiment::order;
 use pagewise_core::experiment::plan::Plan;
 use pagewise_core::experiment::plan::cells::cells;
-use pagewise_core::experiment::plan::forecast::{self, Forecast, Known};
+use pagewise_core::experiment::plan::forecast::{self, Forecast, KnownRuns};
 use pagewise_core::experiment::plan::lint::{self, Lint};
 use pagewise_core::experiment::plan::numbers;
 use pagewise_core::experiment::point::{Outcome, Point};
@@ -76,7 +76,7 @@ pub(super) fn run(args: &CheckArgs, global: &Global) -> Result<ExitCode, Failure
     let mut lints = lint::lints(&plan);
     let own = workload::measures_of(&plan.workload);
     lints.extend(if args.elsewhere { numbers::lints(&plan, own, None) } else { session.lints(&plan) });
-    let mut known = Known::from_plan(&plan);
+    let mut known = KnownRuns::from_plan(&plan);
     if let Some(Fraction(cv)) = args.cv {
         (known.cv_otherwise, known.cv) = (Some(cv), BTreeMap::new());
     }
@@ -114,7 +114,7 @@ fn ids(lints: &[Lint]) -> String {
 }
 
 /// Scatter and length of a pilot's good runs.
-fn learn(known: &mut Known, plan: &Plan, points: &[Point]) {
+fn learn(known: &mut KnownRuns, plan: &Plan, points: &[Point]) {
     let good: Vec<&Point> = points.iter().filter(|point| point.outcome == Outcome::Ok).collect();
     let of = |cell: Option<&str>, measure: &str| -> Vec<f64> {
         let of_cell = good.iter().filter(|point| cell.is_none_or(|cell| point.planned.cell == cell));

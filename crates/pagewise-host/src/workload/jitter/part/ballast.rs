@@ -1,7 +1,7 @@
 //! Holds memory, so that a large host has as little left as the experiment asks for. Anonymous memory on huge pages: reclaim does
 //! not look at it without swap, and it is touched in seconds.
 
-use super::spoken::{self, Spoken};
+use super::spoken::{self, Readiness};
 use crate::root::Root;
 use crate::source::meminfo;
 use crate::sys::mapping::{Mapping, PageAdvice};
@@ -25,7 +25,7 @@ pub struct Ballast {
 
 impl Ballast {
     pub(super) fn run(&self) -> io::Result<()> {
-        let spoken = Spoken::listen()?;
+        let spoken = Readiness::listen()?;
         let mut held = Vec::new();
         self.take(&mut held, self.leave + PIECE, &spoken)?;
         spoken::ready()?;
@@ -40,7 +40,7 @@ impl Ballast {
     }
 
     /// Takes until less than that is left.
-    fn take(&self, held: &mut Vec<Mapping>, until: u64, spoken: &Spoken) -> io::Result<()> {
+    fn take(&self, held: &mut Vec<Mapping>, until: u64, spoken: &Readiness) -> io::Result<()> {
         while left()? >= until && !spoken.is_over() {
             let mut piece = Mapping::new(PIECE as usize, 2 << 20, PageAdvice::Huge)?;
             // Something other than zeros, which a page could be thrown away for.
@@ -52,7 +52,7 @@ impl Ballast {
 
     /// Between runs others on the host may have taken or returned memory: so much is made up for that the next run begins as the
     /// first did. Small differences are left, since memory that is returned and taken again ages.
-    fn adjust(&self, held: &mut Vec<Mapping>, spoken: &Spoken) -> io::Result<()> {
+    fn adjust(&self, held: &mut Vec<Mapping>, spoken: &Readiness) -> io::Result<()> {
         let tolerance = self.leave / LEFT_ALONE;
         if left()? > self.leave + PIECE + tolerance {
             self.take(held, self.leave + PIECE, spoken)?;

@@ -1,7 +1,7 @@
 //! The allocation probe: 2 MiB mapped, touched and unmapped every 20 ms, each timed. A process that waits for reclaim in its page
 //! faults shows here, whatever it computes.
 
-use super::spoken::{self, Spoken};
+use super::spoken::{self, Readiness};
 use crate::sys::mapping::{Mapping, PageAdvice};
 use serde::{Deserialize, Serialize};
 use std::io::{self, Write};
@@ -31,7 +31,7 @@ fn once() -> io::Result<f64> {
 }
 
 pub(super) fn beside() -> io::Result<()> {
-    let spoken = Spoken::listen()?;
+    let spoken = Readiness::listen()?;
     let mut probed = Probed { latencies: Vec::with_capacity(MOST) };
     spoken::ready()?;
     while !spoken.is_over() {

@@ -1,7 +1,7 @@
 //! Others who make room beside a stream, as administrators do it: what a guard is compared with.
 
 use super::own_cpu;
-use super::spoken::{self, Spoken};
+use super::spoken::{self, Readiness};
 use crate::root::Root;
 use crate::source::meminfo;
 use serde::{Deserialize, Serialize};
@@ -43,7 +43,7 @@ pub struct Reclaimed {
 
 impl Reclaimer {
     pub(super) fn run(self) -> io::Result<()> {
-        let spoken = Spoken::listen()?;
+        let spoken = Readiness::listen()?;
         let files = self.files()?;
         let (mut before, mut times) = (own_cpu(), 0);
         while !spoken.is_over() {

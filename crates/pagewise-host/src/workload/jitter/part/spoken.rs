@@ -13,11 +13,11 @@ const OVER: u8 = 2;
 
 /// How far it is.
 #[derive(Clone, Debug)]
-pub(super) struct Spoken(Arc<AtomicU8>);
+pub(super) struct Readiness(Arc<AtomicU8>);
 
-impl Spoken {
+impl Readiness {
     /// Listens to standard input from now on.
-    pub(super) fn listen() -> io::Result<Spoken> {
+    pub(super) fn listen() -> io::Result<Readiness> {
         let state = Arc::new(AtomicU8::new(WAITING));
         let told = Arc::clone(&state);
         thread::Builder::new().name("listen".to_owned()).stack_size(64 << 10).spawn(move || {
@@ -30,7 +30,7 @@ impl Spoken {
             }
             told.store(OVER, Ordering::Release);
         })?;
-        Ok(Spoken(state))
+        Ok(Readiness(state))
     }
 
     /// Whether its count is to begin now; says so once.

@@ -3,7 +3,7 @@
 //! Most stream from a file of holes: the cache does not know that no disk stands behind it, so no disk decides how fast it is.
 
 use super::own_cpu;
-use super::spoken::{self, Spoken};
+use super::spoken::{self, Readiness};
 use crate::root::Root;
 use crate::source::vmstat;
 use crate::sys::file_mapping::FileMapping;
@@ -99,7 +99,7 @@ pub(in super::super) const SMALL_FILE: u64 = 256 << 10;
 
 impl Stream {
     pub(super) fn run(&self) -> io::Result<()> {
-        let spoken = Spoken::listen()?;
+        let spoken = Readiness::listen()?;
         self.be_nice()?;
         let mut goes = StreamPosition::of(self)?;
         self.fill(&mut goes, &spoken)?;
@@ -133,7 +133,7 @@ impl Stream {
     }
 
     /// Until the state that is to be measured: all of a cached file in memory, of a buffered one so much that reclaim has begun.
-    fn fill(&self, goes: &mut StreamPosition, spoken: &Spoken) -> io::Result<()> {
+    fn fill(&self, goes: &mut StreamPosition, spoken: &Readiness) -> io::Result<()> {
         let before = reclaimed()?;
         let mut filled = 0;
         let most = match self.way {
@@ -277,7 +277,7 @@ impl Count {
     }
 
     /// Waits until so much was due. What was lost to a late wake-up is caught up with.
-    fn keep_to_rate(&self, spoken: &Spoken) {
+    fn keep_to_rate(&self, spoken: &Readiness) {
         let Some(rate) = self.rate else { return };
         let due = Duration::from_secs_f64(self.bytes as f64 / rate as f64);
         while !spoken.is_over() {
