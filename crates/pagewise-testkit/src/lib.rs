@@ -25,6 +25,7 @@ pub mod reports;
 
 pub mod requires;
 
+pub mod said;
 pub mod scripted;
 
 pub mod stacked;

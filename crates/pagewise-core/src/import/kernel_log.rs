@@ -161,21 +161,27 @@ enum Limit {
     Group(String),
 }
 
+/// Who asked for a killing, as far as its report says.
+#[derive(Clone, Copy, Debug, Default)]
+struct OomCall {
+    by_hand: bool,
+    /// Of the allocation that could not be met.
+    order: u32,
+}
+
 /// What a report of a killing has said so far.
 #[derive(Clone, Debug)]
 struct Report {
     at: i64,
     /// Who is about to be killed was said, and counted.
     is_counted: bool,
-    /// Asked for by hand.
-    by_hand: bool,
-    /// Of the allocation that could not be met.
-    order: u32,
+    call: OomCall,
     group: Option<String>,
 }
 
-/// The largest order that somebody is killed for (`PAGE_ALLOC_COSTLY_ORDER`, `include/linux/mmzone.h`; `__alloc_pages_may_oom`).
-const COSTLY: u32 = 3;
+/// Up to this order the kernel does all it can for an allocation that may wait, and kills somebody for it (`PAGE_ALLOC_COSTLY_ORDER`,
+/// `include/linux/mmzone.h`; `__alloc_pages_may_oom`, `mm/page_alloc.c`).
+pub(crate) const COSTLY: u32 = 3;
 
 /// Lines of a report of RCU up to the task that has the CPU: one for each CPU that is waited for, and modules.
 const LONGEST_RCU_STALL: usize = 60;
@@ -340,15 +346,17 @@ impl KernelLog {
 
     /// A report that never said who was killed, because the log was cut there.
     /// A report of a killing begins here, or the first line of it that is left.
-    fn begin_report(&mut self, (by_hand, order): (bool, u32), group: Option<String>) {
+    fn begin_report(&mut self, call: OomCall, group: Option<String>) {
         let at = self.event();
-        self.report = Some(Report { at, is_counted: false, by_hand, order, group });
+        self.report = Some(Report { at, is_counted: false, call, group });
     }
 
     fn close_report(&mut self) {
-        let Some(report) = self.report.take().filter(|report| !report.is_counted && !report.by_hand) else { return };
+        let Some(report) = self.report.take().filter(|report| !report.is_counted && !report.call.by_hand) else {
+            return;
+        };
         let limit = report.group.map_or(Limit::Host, Limit::Group);
-        self.kill(report.at, &limit, report.order);
+        self.kill(report.at, &limit, report.call.order);
         let whose = if limit == Limit::Host { "the host" } else { "a control group" };
         self.mark(
             report.at,
@@ -368,14 +376,14 @@ impl KernelLog {
         // `Kill process 7`, and then `Killed process 7`, or a child of it.
         let was_told =
             report.as_ref().is_some_and(|report| report.is_counted) && !killed.is_announced && killed.limit.is_none();
-        let (by_hand, order) = report.as_ref().map_or((false, 0), |report| (report.by_hand, report.order));
-        if !was_told && !by_hand {
+        let call = report.as_ref().map(|report| report.call).unwrap_or_default();
+        if !was_told && !call.by_hand {
             let at = self.event();
-            self.kill(at, &limit, order);
+            self.kill(at, &limit, call.order);
         }
         if killed.is_announced {
             let group = report.and_then(|report| report.group);
-            let kept = Report { at: self.now, is_counted: true, by_hand, order, group };
+            let kept = Report { at: self.now, is_counted: true, call, group };
             self.report = Some(kept);
             return;
         }
@@ -385,7 +393,7 @@ impl KernelLog {
             None => quoted(killed.comm),
         };
         let why = match &limit {
-            _ if by_hand => "by hand (SysRq-f)".to_owned(),
+            _ if call.by_hand => "by hand (SysRq-f)".to_owned(),
             Limit::Host => "for want of memory".to_owned(),
             Limit::Group(path) if path.is_empty() => "at the memory limit of its control group".to_owned(),
             Limit::Group(path) => format!("at the memory limit of the control group {}", quoted(path)),
@@ -526,12 +534,11 @@ fn killed_by_daemon(text: &str) -> Option<(&str, Option<&str>)> {
     rest.split_once('"').map(|(comm, _)| (comm, Some(pid))).filter(|_| is_number(pid))
 }
 
-/// `java invoked oom-killer: gfp_mask=0x201da, order=0, …`, `oom-killer: gfp_mask=0xd0`: whether it was asked for by hand, which has an
-/// order of -1, and the order.
-fn invoked(text: &str) -> Option<(bool, u32)> {
+/// `java invoked oom-killer: gfp_mask=0x201da, order=0, …`, `oom-killer: gfp_mask=0xd0`. By hand it has an order of -1.
+fn invoked(text: &str) -> Option<OomCall> {
     let (_, rest) = text.split_once("oom-killer: gfp_mask=")?;
     let order = rest.split_once("order=").map_or("", |(_, order)| order.split([',', ' ']).next().unwrap_or_default());
-    Some((order == "-1", order.parse().unwrap_or(0)))
+    Some(OomCall { by_hand: order == "-1", order: order.parse().unwrap_or(0) })
 }
 
 /// `memory: usage 1048576kB, limit 1048576kB, failcnt 38707874`: of a control group that has no memory left
@@ -703,12 +710,12 @@ impl Parser for KernelLog {
         } else if (of_process(text) || heads_processes(text)) && self.report.is_none() {
             // Nothing else lists processes so, and it lists them before it kills one.
             let group = std::mem::take(&mut self.is_of_group).then(String::new);
-            self.begin_report((false, 0), group);
+            self.begin_report(OomCall::default(), group);
         } else if is_of_killing(text) && self.report.is_none() {
-            self.begin_report((false, 0), None);
+            self.begin_report(OomCall::default(), None);
         } else if is_group_use(text) && self.report.is_none() {
             // The report's beginning was cut: this stands in nothing else.
-            self.begin_report((false, 0), Some(String::new()));
+            self.begin_report(OomCall::default(), Some(String::new()));
         } else if let Some(path) = group(text)
             && let Some(report) = self.report.as_mut()
             && report.group.as_ref().is_none_or(String::is_empty)

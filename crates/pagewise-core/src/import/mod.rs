@@ -49,6 +49,7 @@ mod words;
 
 pub use flame_graph::dividable_at;
 pub(crate) use held_up::{ON_CPU, SEEN};
+pub(crate) use kernel_log::COSTLY;
 pub use listing::{Listing, ListingClock};
 pub(crate) use merge::HOLE;
 pub use merge::{Assumed, Imported, UnknownAssumption, merge};

@@ -2,6 +2,7 @@
 //! that are damaged or hostile, and what must not depend on how a table is written.
 
 use assert_cmd::Command;
+use pagewise_testkit::said::unwrapped;
 use serde_json::Value;
 use std::io::Write;
 use std::path::PathBuf;
@@ -623,11 +624,6 @@ fn warning_text(comparison: &Value, id: &str) -> String {
     let list = comparison["warnings"].as_array().expect("a list");
     let found = list.iter().find(|warning| warning["id"] == id);
     found.and_then(|warning| warning["text"].as_str()).unwrap_or_else(|| panic!("no {id}: {list:?}")).to_owned()
-}
-
-/// As one line, whatever the width of the terminal.
-fn unwrapped(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 use pagewise_core::experiment::stopping::InterimAnalysis;
 use pagewise_host::store::bundle::Bundle;
+use pagewise_testkit::said::{is_given_up, unwrapped};
 use serde_json::Value;
 use std::fs;
 use std::path::PathBuf;
@@ -95,7 +96,7 @@ impl Trial {
         let output = self.run(words);
         let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         assert!(output.status.success(), "{words:?}: {err}{out}");
-        out.split_whitespace().collect::<Vec<_>>().join(" ")
+        unwrapped(&out)
     }
 
     fn analyses(&self) -> Vec<InterimAnalysis> {
@@ -138,8 +139,7 @@ fn it_is_analysed_after_every_block_survives_a_pause_and_ends_when_it_is_decided
         if first.try_wait().expect("our child").is_some() {
             // A host so busy that no try of a run counts is given up on, and the trial can go on.
             let said = fs::read_to_string(&said).unwrap_or_default();
-            let is_given_up = said.split_whitespace().collect::<Vec<_>>().join(" ").contains("times in a row");
-            assert!(is_given_up, "it ended before its first analysis: {said}");
+            assert!(is_given_up(&said), "it ended before its first analysis: {said}");
             first = start(&["resume", "open.trial"]);
         }
     }

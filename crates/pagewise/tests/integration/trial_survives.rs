@@ -10,6 +10,7 @@ use pagewise_host::root::Root;
 use pagewise_host::source::process;
 use pagewise_host::store::bundle::{Bundle, State};
 use pagewise_testkit::kills::{Dice, Values, all_tunables, differences};
+use pagewise_testkit::said::{is_given_up, unwrapped};
 use pagewise_testkit::{HostUnchanged, host_lock, requires};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -38,9 +39,6 @@ enum Phase {
 }
 
 const PHASES: [Phase; 6] = [Phase::Plan, Phase::Restore, Phase::Apply, Phase::Run, Phase::Record, Phase::Analyse];
-
-/// What the engine says of a run that the host's neighbours spoilt again and again.
-const GIVEN_UP: &str = "times in a row";
 
 /// Its job spoils the data it is given, so that a copy that is not put back is found out.
 const PLAN: &str = r#"
@@ -124,12 +122,12 @@ impl Trial {
     /// Of an engine that ended by itself. A busy host may spoil a run as often as the engine bears it.
     fn must_have_ended_well(&self, ended: ExitStatus) {
         let words = self.last_words();
-        assert!(ended.success() || words.contains(GIVEN_UP), "it ended with {ended}. {words}");
+        assert!(ended.success() || is_given_up(&words), "it ended with {ended}. {words}");
     }
 
     fn last_words(&self) -> String {
         let said = fs::read_to_string(self.said()).unwrap_or_default();
-        format!("It has {:?} and said: {}", self.states(), on_one_line(&said))
+        format!("It has {:?} and said: {}", self.states(), unwrapped(&said))
     }
 
     /// Where what the engine says goes.
@@ -160,8 +158,7 @@ impl Trial {
 
     /// Whether every point has its result, so that only the analysis is left.
     fn is_complete(&self) -> bool {
-        let is_result = |state: &&State| matches!(state, State::Done | State::Failed);
-        self.states().is_some_and(|states| states.iter().filter(is_result).count() == 12)
+        self.states().is_some_and(|states| has_every_result(&states))
     }
 
     /// What the engine is doing now. `None` while it cannot be told.
@@ -173,8 +170,7 @@ impl Trial {
         if !leftovers.is_empty() && self.leftovers() == leftovers {
             return None;
         }
-        let is_result = |state: &State| matches!(state, State::Done | State::Failed);
-        if states.iter().filter(|state| is_result(state)).count() == 12 {
+        if has_every_result(&states) {
             return Some(Phase::Analyse);
         }
         if states.contains(&State::Running) {
@@ -187,6 +183,15 @@ impl Trial {
         }
         Some(if states.iter().any(is_result) { Phase::Record } else { Phase::Plan })
     }
+}
+
+fn is_result(state: &State) -> bool {
+    matches!(state, State::Done | State::Failed)
+}
+
+/// Of the plan's three blocks of four.
+fn has_every_result(states: &[State]) -> bool {
+    states.iter().filter(|state| is_result(state)).count() == 12
 }
 
 /// Ends a test whose engine hangs. An engine that waits for a disk that the rest of the machine keeps busy is slow and hangs not: before
@@ -303,7 +308,7 @@ fn finish(trial: &Trial, before: &Values, kills: &[Phase]) {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let mut ended = trial.run(&words);
     for _ in 0..3 {
-        if on_one_line(&told(&ended)).contains(GIVEN_UP) {
+        if is_given_up(&told(&ended)) {
             ended = trial.run(&words);
         }
     }
@@ -431,11 +436,6 @@ fn interrupted() -> Trial {
     kill(owner.id(), rustix::process::Signal::INT);
     assert_eq!(owner.wait().expect("our child").code(), Some(130));
     trial
-}
-
-/// Messages are broken at the width of a terminal.
-fn on_one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn told(output: &Output) -> String {

@@ -3,6 +3,7 @@
 use super::super::observed::label;
 use super::super::rule::{SettingTarget, Step};
 use super::prelude::*;
+use crate::import::COSTLY;
 use std::collections::BTreeMap;
 
 pub(super) const RULE: Rule = Rule {
@@ -144,9 +145,6 @@ fn worst(observed: &Observed, of: impl Fn(&Zone, usize) -> Option<f64>) -> Track
 pub(super) fn huge_page_index(observed: &Observed) -> Option<f64> {
     worst(observed, Zone::index).mean_of_all(&observed.windows)
 }
-
-/// Up to this order the kernel does all it can for an allocation that may wait (`PAGE_ALLOC_COSTLY_ORDER`, `include/linux/mmzone.h`).
-const COSTLY: u32 = 3;
 
 /// Allocations of more than a page that failed.
 struct FailedBlocks {

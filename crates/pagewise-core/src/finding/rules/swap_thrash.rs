@@ -93,8 +93,7 @@ fn by_listing(case: &Case<'_>, both: Lasting) -> Lasting {
         [either, rising].into_iter().map(|clause| case.anywhere(&clause)).find(|lasting| lasting.answer == Answer::Yes);
     // Less will do where CPUs do little but wait for it.
     let less = case.clause("read from and written to swap, beside CPUs that wait", &source, moved);
-    let waits =
-        case.clause("time CPUs wait for disks", &observed.source_of(&signal::CPU_IOWAIT), observed.waiting_share());
+    let waits = waits(case);
     let is_it = |lasting: &Lasting| lasting.answer == Answer::Yes;
     let waited = || Some(case.lasting(&[&less, &waits])).filter(is_it);
     found.or_else(waited).or_else(|| by_one_row(case)).unwrap_or(both)
@@ -204,10 +203,8 @@ fn named_by<const N: usize>(
     shows: impl Fn([f64; N]) -> String,
 ) -> Option<Verdict> {
     let (observed, windows) = (case.observed, case.windows());
-    let hits = clauses.iter().map(|clause| clause.hits.clone()).reduce(|all, hits| all.and(&hits))?;
-    let mut symptom = case.lasting_hits(hits);
+    let symptom = case.lasting(clauses);
     let hits = symptom.hits.clone();
-    symptom.evidence = clauses.iter().map(|clause| clause.evidence(&hits, windows)).collect();
     case.where_it_holds(symptom, |draft| {
         draft.confidence = Some(Confidence::Low);
         draft.missing.extend([observed.missing(&signal::SWAP_IN), observed.missing(&signal::SWAP_OUT)]);
