@@ -8,6 +8,8 @@
 
 pub mod unit;
 
+pub mod spelling;
+
 pub mod counter;
 
 pub mod metric;
@@ -19,8 +21,6 @@ pub mod boot_loader;
 pub mod guard;
 
 pub mod tunable;
-
-pub mod spelling;
 
 pub mod recording;
 

@@ -1,6 +1,4 @@
-//! Which known name was meant by one that nobody knows, which names a pattern means, and which characters stand in none.
-
-use crate::tunable::distance;
+//! Which known name was meant by one that nobody knows, which names a pattern means, which characters stand in none, and how a sentence begins.
 
 /// The known name that differs least, if it differs in so few letters that it may be meant: one in three.
 #[must_use]
@@ -14,6 +12,33 @@ pub fn nearest<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> Opti
     let away = |known: &'n str| (distance(name, known), known);
     let is_near = |(away, known): &(usize, &str)| 3 * away <= length.max(known.chars().count());
     known.into_iter().filter(|known| known.len() <= LONGEST).map(away).filter(is_near).min().map(|(_, known)| known)
+}
+
+/// Edits that make `b` of `a`: a letter put in, left out, or written for another, and two neighbours that changed places
+/// (optimal string alignment; F. J. Damerau, Comm. ACM 7 (1964), 171–176).
+pub(crate) fn distance(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut before: Vec<usize> = Vec::new();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for i in 1..=a.len() {
+        let mut next = vec![i; b.len() + 1];
+        for j in 1..=b.len() {
+            let replaced = row[j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            next[j] = replaced.min(next[j - 1] + 1).min(row[j] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                next[j] = next[j].min(before[j - 2] + 1);
+            }
+        }
+        (before, row) = (row, next);
+    }
+    row[b.len()]
+}
+
+/// With a capital in front.
+#[must_use]
+pub fn capitalised(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }
 
 /// `; did you mean wall?`, or nothing.

@@ -56,6 +56,21 @@ impl FileError {
     }
 }
 
+#[cfg(test)]
+impl Root {
+    /// A tree of these files and their text, which goes with the folder.
+    pub(crate) fn of_files(files: &[(&str, &str)]) -> (tempfile::TempDir, Root) {
+        let folder = tempfile::tempdir().unwrap();
+        let root = Root::at(folder.path());
+        for (path, text) in files {
+            let file = root.path(path);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(file, text).unwrap();
+        }
+        (folder, root)
+    }
+}
+
 impl Default for Root {
     fn default() -> Self {
         Root::live()

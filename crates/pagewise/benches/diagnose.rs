@@ -17,12 +17,12 @@ const BOUND: f64 = 1.0;
 const RUNS: usize = 5;
 
 /// A day whose segments are packed as a file holds them, so that unpacking is a part of what is timed.
-struct Day {
+struct PackedDay {
     series: Vec<Series>,
     segments: Vec<Vec<u8>>,
 }
 
-fn day() -> Day {
+fn day() -> PackedDay {
     let mut names: Vec<String> = Vec::new();
     for signal in signal::ALL.iter().filter(|signal| signal.source == "vmstat") {
         names.extend(signal.now.of.iter().map(|name| name.example()));
@@ -44,10 +44,10 @@ fn day() -> Day {
         let rows: Vec<Option<SourceRow>> = (first..(first + TICKS as u64).min(SECONDS)).map(row).collect();
         segment::encode(&rows)
     };
-    Day { series, segments: (0..SECONDS).step_by(TICKS).map(segment).collect() }
+    PackedDay { series, segments: (0..SECONDS).step_by(TICKS).map(segment).collect() }
 }
 
-impl Recorded for Day {
+impl Recorded for PackedDay {
     type Error = Infallible;
 
     fn series(&self) -> &[Series] {

@@ -94,6 +94,27 @@ pub struct Point {
     pub warnings: Vec<Warning>,
 }
 
+impl Point {
+    /// A try that begins at this instant, as an RFC 3339 time, and of which nothing is known yet: until it has ended well it is invalid.
+    #[must_use]
+    pub fn begun(planned: &PlannedPoint, attempt: u32, (started_at, boot_id): (String, String)) -> Point {
+        Point {
+            planned: planned.clone(),
+            attempt,
+            outcome: Outcome::Invalid,
+            reason: None,
+            started_at,
+            measures: BTreeMap::new(),
+            absent: BTreeMap::new(),
+            custom_units: BTreeMap::new(),
+            counters: BTreeMap::new(),
+            applied: Vec::new(),
+            boot_id,
+            warnings: Vec::new(),
+        }
+    }
+}
+
 /// A point with the kernel's counters at both ends: what a run gives, wherever it ran.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {

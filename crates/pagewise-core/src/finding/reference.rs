@@ -4,6 +4,7 @@ use super::document::Compare;
 use super::rule::{Origin, Rule, SettingTarget, Step};
 use super::rules;
 use super::words;
+use crate::spelling::capitalised;
 
 /// The page's text.
 #[must_use]
@@ -96,11 +97,6 @@ fn value_words(to: SettingTarget) -> Option<String> {
         SettingTarget::Worked(_, words) => Some(words.to_owned()),
         SettingTarget::HugePages | SettingTarget::Guard | SettingTarget::Advice => None,
     }
-}
-
-fn capitalised(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }
 
 #[cfg(test)]

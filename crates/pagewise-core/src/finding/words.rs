@@ -1,6 +1,7 @@
 //! Numbers inside the sentences of rules.
 
 use super::document::Quantity;
+use crate::spelling::capitalised;
 use crate::unit::{Bytes, Seconds};
 
 /// A part of a whole: `71 %`, `4.2 %`.
@@ -69,8 +70,7 @@ pub fn sentence(text: &str) -> String {
     if THREADS.contains(&first) || first.contains(['.', '[', '_', '(']) {
         return text.to_owned();
     }
-    let mut chars = text.chars();
-    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
+    capitalised(text)
 }
 
 /// A value in its unit.

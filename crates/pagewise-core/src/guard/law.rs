@@ -947,17 +947,17 @@ mod tests {
 
     /// A sample: how much later, what grew, and zones that may be anything.
     #[derive(Clone, Debug)]
-    struct Seen {
+    struct MadeSample {
         later: u64,
         free: u64,
         low: u64,
         totals: [u64; 8],
     }
 
-    fn samples() -> impl Strategy<Value = Vec<Seen>> {
+    fn samples() -> impl Strategy<Value = Vec<MadeSample>> {
         let number = || prop_oneof![0..1_u64 << 40, Just(u64::MAX >> 12), Just(0)];
         let seen = (0..3 * SECOND, number(), number(), proptest::array::uniform8(number()));
-        let seen = seen.prop_map(|(later, free, low, totals)| Seen { later, free, low, totals });
+        let seen = seen.prop_map(|(later, free, low, totals)| MadeSample { later, free, low, totals });
         proptest::collection::vec(seen, 1..60)
     }
 
@@ -966,7 +966,7 @@ mod tests {
         fn whatever_the_counters_say_it_decides_within_its_bounds(samples in samples(), given in 0.0..1.5_f64) {
             let mut law = Law::new(Settings::default());
             let mut at = 0;
-            for Seen { later, free, low, totals: [file, inactive, dirty, anonymous, stolen, back, late, cpu] } in samples {
+            for MadeSample { later, free, low, totals: [file, inactive, dirty, anonymous, stolen, back, late, cpu] } in samples {
                 at += later;
                 let zones = [Zone { free, low, protection: 0, drift: 0 }];
                 let sample = Sample {

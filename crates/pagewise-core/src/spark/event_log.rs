@@ -193,7 +193,7 @@ impl Plugin {
 }
 
 #[derive(Deserialize)]
-struct Named<'a> {
+struct EventName<'a> {
     #[serde(rename = "Event", borrow)]
     event: std::borrow::Cow<'a, str>,
 }
@@ -415,7 +415,7 @@ impl EventLog {
         if std::mem::take(&mut self.is_cut) {
             self.unreadable += 1;
         }
-        let Ok(named) = serde_json::from_slice::<Named>(line) else {
+        let Ok(named) = serde_json::from_slice::<EventName>(line) else {
             self.is_cut = true;
             return;
         };

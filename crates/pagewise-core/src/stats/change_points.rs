@@ -210,22 +210,8 @@ fn pelt(costs: &Costs) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::normal;
+    use crate::stats::normal_draws::NormalDraws;
     use proptest::prelude::*;
-    use rand_chacha::ChaCha20Rng;
-    use rand_core::{Rng, SeedableRng};
-
-    struct Draw(ChaCha20Rng);
-
-    impl Draw {
-        fn new(seed: u64) -> Draw {
-            Draw(ChaCha20Rng::seed_from_u64(seed))
-        }
-        fn normals(&mut self, count: usize, mean: f64, sd: f64) -> Vec<f64> {
-            let mut unit = || ((self.0.next_u64() >> 12) as f64 + 0.5) / (1u64 << 52) as f64;
-            (0..count).map(|_| mean + sd * normal::quantile(unit())).collect()
-        }
-    }
 
     fn starts(values: &[f64], change: Change) -> Vec<usize> {
         segments(values, change).iter().map(|segment| segment.start).collect()
@@ -257,7 +243,7 @@ mod tests {
 
     #[test]
     fn a_step_is_found_where_it_is() {
-        let mut draw = Draw::new(1);
+        let mut draw = NormalDraws::new(1);
         let series = [draw.normals(15, 10.0, 0.2), draw.normals(25, 11.0, 0.2), draw.normals(10, 10.0, 0.2)].concat();
         let found = segments(&series, Change::Mean);
         assert_eq!(found.iter().map(|segment| segment.start).collect::<Vec<_>>(), [0, 15, 40]);
@@ -266,7 +252,7 @@ mod tests {
 
     #[test]
     fn a_change_of_spread_alone_is_found_when_asked_for() {
-        let mut draw = Draw::new(2);
+        let mut draw = NormalDraws::new(2);
         let series = [draw.normals(40, 10.0, 0.1), draw.normals(40, 10.0, 1.0)].concat();
         let found = starts(&series, Change::MeanAndVariance);
         assert!(found.len() == 2 && found[1].abs_diff(40) <= 3, "{found:?}");
@@ -275,7 +261,7 @@ mod tests {
     #[test]
     fn noise_alone_rarely_looks_like_a_change() {
         // The modified BIC holds no declared level; these rates are what it gives.
-        let mut draw = Draw::new(3);
+        let mut draw = NormalDraws::new(3);
         for (count, change, most) in [
             (20, Change::Mean, 0.12),
             (100, Change::Mean, 0.03),
@@ -310,7 +296,7 @@ mod tests {
     #[test]
     fn warm_up_slow_down_and_unrest_are_told_apart() {
         let series = |means: &[(usize, f64)]| {
-            let mut draw = Draw::new(5);
+            let mut draw = NormalDraws::new(5);
             means.iter().flat_map(|(count, mean)| draw.normals(*count, *mean, 0.02)).collect::<Vec<_>>()
         };
         let settles = |means: &[(usize, f64)]| settling(&segments(&series(means), Change::Mean), 0.01);

@@ -173,23 +173,11 @@ impl Splitter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::normal;
+    use crate::stats::normal_draws::NormalDraws;
     use proptest::prelude::*;
     use rand_core::SeedableRng;
 
     const SEARCH: Search = Search { fewest: 6, level: 0.01, orders: 499 };
-
-    struct Draw(ChaCha20Rng);
-
-    impl Draw {
-        fn new(seed: u64) -> Draw {
-            Draw(ChaCha20Rng::seed_from_u64(seed))
-        }
-        fn normals(&mut self, count: usize, mean: f64, sd: f64) -> Vec<f64> {
-            let mut unit = || ((self.0.next_u64() >> 12) as f64 + 0.5) / (1u64 << 52) as f64;
-            (0..count).map(|_| mean + sd * normal::quantile(unit())).collect()
-        }
-    }
 
     fn places(values: &[f64]) -> Vec<usize> {
         let mut rng = ChaCha20Rng::seed_from_u64(1);
@@ -232,7 +220,7 @@ mod tests {
 
     #[test]
     fn a_jump_is_found_where_it_is_and_back_again() {
-        let mut draw = Draw::new(1);
+        let mut draw = NormalDraws::new(1);
         let series = [draw.normals(15, 10.0, 0.2), draw.normals(25, 11.0, 0.2), draw.normals(12, 10.0, 0.2)].concat();
         assert_eq!(places(&series), [15, 40]);
         let found = changes(&series, &SEARCH, &mut ChaCha20Rng::seed_from_u64(1));
@@ -241,7 +229,7 @@ mod tests {
 
     #[test]
     fn a_change_of_spread_alone_is_found() {
-        let mut draw = Draw::new(2);
+        let mut draw = NormalDraws::new(2);
         let series = [draw.normals(50, 10.0, 0.1), draw.normals(50, 10.0, 1.0)].concat();
         let found = places(&series);
         assert!(found.len() == 1 && found[0].abs_diff(50) <= 5, "{found:?}");
@@ -254,7 +242,7 @@ mod tests {
         let search = Search { fewest: 3, level: 0.05, orders: 99 };
         let bound = 0.05 + 3.09 * (0.05 * 0.95 / f64::from(SERIES)).sqrt();
         for skewed in [false, true] {
-            let mut draw = Draw::new(3);
+            let mut draw = NormalDraws::new(3);
             let changed = (0..SERIES)
                 .filter(|_| {
                     let mut series = draw.normals(24, 5.0, 1.0);

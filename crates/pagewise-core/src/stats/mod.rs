@@ -28,6 +28,8 @@ pub mod mann_whitney;
 pub mod mixed_model;
 pub mod noncentral_t;
 pub mod normal;
+#[cfg(test)]
+mod normal_draws;
 pub mod outliers;
 pub mod paired;
 pub mod paired_ratio;

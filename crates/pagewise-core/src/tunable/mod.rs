@@ -30,7 +30,6 @@ pub use cgroup::{V1_LIMIT, V2_LIMIT};
 pub use descriptor::{Ceiling, CostClass, Descriptor, Key, Scope, Switching, Wait};
 pub use grammar::{Choice, Form, Grammar, ValueError, listed};
 pub use job::{JobSetting, JobThp};
-pub(crate) use name::distance;
 pub use name::{NameError, Tunable, find, is_for_job};
 pub use pair::{Amount, Pair};
 

@@ -3,6 +3,7 @@
 use super::descriptor::{Descriptor, Key};
 use super::grammar::{Grammar, ValueError};
 use super::swap;
+use crate::spelling::distance;
 use crate::unit::Bytes;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -212,26 +213,6 @@ fn nearest(name: &str) -> Vec<String> {
         .collect();
     found.sort_unstable();
     found.into_iter().take(3).map(|(_, _, name)| name.to_owned()).collect()
-}
-
-/// Edits that make `b` of `a`: a letter put in, left out, or written for another, and two neighbours that changed places
-/// (optimal string alignment; F. J. Damerau, Comm. ACM 7 (1964), 171–176).
-pub(crate) fn distance(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    let mut before: Vec<usize> = Vec::new();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for i in 1..=a.len() {
-        let mut next = vec![i; b.len() + 1];
-        for j in 1..=b.len() {
-            let replaced = row[j - 1] + usize::from(a[i - 1] != b[j - 1]);
-            next[j] = replaced.min(next[j - 1] + 1).min(row[j] + 1);
-            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                next[j] = next[j].min(before[j - 2] + 1);
-            }
-        }
-        (before, row) = (row, next);
-    }
-    row[b.len()]
 }
 
 impl Tunable {

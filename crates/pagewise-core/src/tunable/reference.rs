@@ -1,6 +1,7 @@
 //! The table of all tunables in `docs/reference/tunables.md`, made from the descriptors.
 
 use super::descriptor::{Descriptor, Scope, Switching, Wait};
+use crate::spelling::capitalised;
 
 /// The page's text.
 #[must_use]
@@ -58,11 +59,6 @@ fn switching(switching: Switching) -> String {
         Switching::NewOnly(wait) => format!("only with `--short-lived`; {}", waits(wait)),
         Switching::Never(reason) => format!("not switched: it {reason}"),
     }
-}
-
-fn capitalised(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }
 
 #[cfg(test)]

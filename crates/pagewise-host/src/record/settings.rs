@@ -109,19 +109,13 @@ mod tests {
     use super::*;
 
     fn host() -> (tempfile::TempDir, Root) {
-        let folder = tempfile::tempdir().unwrap();
-        let root = Root::at(folder.path());
-        for (path, text) in [
+        Root::of_files(&[
             ("/proc/sys/vm/swappiness", "60\n"),
             ("/proc/sys/kernel/osrelease", "6.12.0\n"),
             ("/proc/meminfo", "MemTotal: 4000000 kB\n"),
             ("/sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n"),
             ("/proc/swaps", "Filename Type Size Used Priority\n/dev/sda2 partition 1020 4 -2\n"),
-        ] {
-            std::fs::create_dir_all(root.path(path).parent().unwrap()).unwrap();
-            std::fs::write(root.path(path), text).unwrap();
-        }
-        (folder, root)
+        ])
     }
 
     fn changed(name: &str, before: &str, now: &str) -> Changed {

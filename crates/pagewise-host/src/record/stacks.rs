@@ -478,20 +478,14 @@ mod tests {
     const WHO: SampleId = SampleId { pid: 70, tid: 70, time: 5 * SECOND, cpu: 1 };
 
     fn host() -> (tempfile::TempDir, Root) {
-        let folder = tempfile::tempdir().unwrap();
-        let root = Root::at(folder.path());
-        for (path, text) in [
+        Root::of_files(&[
             ("/proc/kallsyms", "ffffffff81000000 T do_syscall_64\nffffffff81001000 t compact_zone\n"),
             ("/proc/70/task/70/comm", "job\n"),
             ("/proc/70/maps", "400000-500000 r-xp 00000000 08:01 5 /usr/bin/job\n"),
             ("/proc/70/stat", "70 (job) S 1 70 70 0 -1 4194304 0\n"),
             ("/proc/9/task/9/comm", "kswapd0\n"),
             ("/proc/9/stat", "9 (kswapd0) S 2 0 0 0 -1 2360384 0\n"),
-        ] {
-            std::fs::create_dir_all(root.path(path).parent().unwrap()).unwrap();
-            std::fs::write(root.path(path), text).unwrap();
-        }
-        (folder, root)
+        ])
     }
 
     fn told(counting: &mut Counting) -> (Vec<StackRows>, Vec<Gap>) {

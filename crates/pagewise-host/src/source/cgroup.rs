@@ -143,22 +143,15 @@ impl Group {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs;
 
     fn host() -> (tempfile::TempDir, Root) {
-        let folder = tempfile::tempdir().unwrap();
-        let root = Root::at(folder.path());
-        for (path, text) in [
+        Root::of_files(&[
             ("/proc/self/cgroup", "0::/batch\n"),
             ("/proc/self/mountinfo", "30 29 0:26 / /sys/fs/cgroup rw shared:4 - cgroup2 cgroup2 rw\n"),
             ("/sys/fs/cgroup/cgroup.controllers", "cpu memory\n"),
             ("/sys/fs/cgroup/batch/memory.stat", "anon 4096\nfile 0\npgfault 7\n"),
             ("/sys/fs/cgroup/batch/memory.max", "max\n"),
-        ] {
-            fs::create_dir_all(root.path(path).parent().unwrap()).unwrap();
-            fs::write(root.path(path), text).unwrap();
-        }
-        (folder, root)
+        ])
     }
 
     #[test]

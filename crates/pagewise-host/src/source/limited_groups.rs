@@ -93,7 +93,7 @@ pub fn open(root: &Root, except: &[Group]) -> Vec<(&'static str, Result<LimitedG
 pub struct LimitedGroups {
     of: RecordedFile,
     news: Receiver<FoundSinceLast>,
-    groups: Vec<Read>,
+    groups: Vec<GroupFiles>,
     limited: u64,
     left_out: u64,
     /// Of one of the sources.
@@ -120,7 +120,7 @@ struct OpenGroup {
 
 /// A group that is read.
 #[derive(Debug)]
-struct Read {
+struct GroupFiles {
     path: String,
     files: Vec<(File, Numbers)>,
 }
@@ -164,12 +164,12 @@ impl LimitedGroups {
                 }
             };
             let files = files.into_iter().map(|(name, file)| (file, numbers(&name))).collect();
-            self.groups.push(Read { path, files });
+            self.groups.push(GroupFiles { path, files });
         }
     }
 }
 
-impl Read {
+impl GroupFiles {
     /// `false`: the group is gone.
     fn read(&self, columns: &mut Columns) -> bool {
         let mut is_there = false;

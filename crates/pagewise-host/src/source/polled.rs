@@ -96,11 +96,11 @@ impl Columns {
 #[derive(Debug)]
 pub struct Polled {
     columns: Columns,
-    from: From,
+    from: RowSource,
 }
 
 #[derive(Debug)]
-enum From {
+enum RowSource {
     Text { path: PathBuf, file: File, parse: Parse, layout: Layout },
     NumberFiles(Vec<(File, u32)>),
     Counters(Vec<Counting>),
@@ -139,7 +139,7 @@ impl Polled {
     pub fn labelled_text(root: &Root, path: &str, parse: Parse, label: String) -> Result<Polled, FileError> {
         let file = root.open(path)?;
         let path = root.path(path);
-        let from = From::Text { path, file, parse, layout: Layout::default() };
+        let from = RowSource::Text { path, file, parse, layout: Layout::default() };
         Ok(Polled { columns: Columns { label, ..Columns::default() }, from })
     }
 
@@ -154,7 +154,7 @@ impl Polled {
                 opened.push((file, columns.column(&mut key, &name, &labels, false)));
             }
         }
-        (!opened.is_empty()).then_some(Polled { columns, from: From::NumberFiles(opened) })
+        (!opened.is_empty()).then_some(Polled { columns, from: RowSource::NumberFiles(opened) })
     }
 
     /// Counters of processors, a group per CPU with the same events, as one source: of each event the sum over all CPUs under
@@ -167,21 +167,21 @@ impl Polled {
             columns.column(&mut key, name, "", false);
         }
         let counting = |group| Counting { group, values: vec![0; names.len() + COUNTING.len()] };
-        Polled { columns, from: From::Counters(groups.into_iter().map(counting).collect()) }
+        Polled { columns, from: RowSource::Counters(groups.into_iter().map(counting).collect()) }
     }
 
     /// The control groups that have a limit, as one source.
     #[must_use]
     pub fn limited_groups(groups: LimitedGroups) -> Polled {
-        Polled { columns: Columns::default(), from: From::LimitedGroups(groups) }
+        Polled { columns: Columns::default(), from: RowSource::LimitedGroups(groups) }
     }
 
     /// CPU time of threads that work for it, in nanoseconds.
     #[must_use]
     pub fn cost(&self) -> u64 {
         match &self.from {
-            From::LimitedGroups(groups) => groups.cost(),
-            From::Text { .. } | From::NumberFiles(_) | From::Counters(_) => 0,
+            RowSource::LimitedGroups(groups) => groups.cost(),
+            RowSource::Text { .. } | RowSource::NumberFiles(_) | RowSource::Counters(_) => 0,
         }
     }
 
@@ -196,7 +196,7 @@ impl Polled {
     /// When it cannot be read or understood; the columns then mean nothing.
     pub fn read(&mut self, buffer: &mut Vec<u8>) -> Result<(), SourceError> {
         match &mut self.from {
-            From::Text { path, file, parse, layout } => {
+            RowSource::Text { path, file, parse, layout } => {
                 let length = read_all(file, buffer).map_err(|source| file_error(path, source))?;
                 let text = &buffer[..length];
                 if layout.values(text, &mut self.columns.values) {
@@ -212,7 +212,7 @@ impl Polled {
                 *layout = noted(&text, *parse, &mut self.columns).map_err(|what| format_error(&shown, what))?;
                 Ok(())
             }
-            From::NumberFiles(files) => {
+            RowSource::NumberFiles(files) => {
                 let columns = &mut self.columns;
                 columns.changed = false;
                 for (file, column) in files {
@@ -220,7 +220,7 @@ impl Polled {
                 }
                 Ok(())
             }
-            From::Counters(cpus) => {
+            RowSource::Counters(cpus) => {
                 let columns = &mut self.columns;
                 columns.values.fill(0);
                 for cpu in cpus.iter_mut() {
@@ -236,7 +236,7 @@ impl Polled {
                 columns.present.fill(true);
                 Ok(())
             }
-            From::LimitedGroups(groups) => {
+            RowSource::LimitedGroups(groups) => {
                 groups.read(&mut self.columns);
                 Ok(())
             }
@@ -497,7 +497,7 @@ mod tests {
         let psi = |avg: &str, total: u32| format!("some avg10={avg} avg60=0.39 avg300=1.15 total={total}\n");
         let mut host = Host::with("psi_memory", &psi("0.04", 7));
         host.read();
-        let From::Text { layout, .. } = &host.polled.from else { panic!("a text") };
+        let RowSource::Text { layout, .. } = &host.polled.from else { panic!("a text") };
         let mut values = [0];
         assert!(layout.values(psi("100.00", 19).as_bytes(), &mut values));
         assert_eq!(values, [19]);
@@ -567,7 +567,7 @@ mod tests {
         for TextFile { path, parse, .. } in TEXT_FILES {
             let Ok(mut polled) = Polled::text(&Root::live(), path, *parse) else { continue };
             polled.read(&mut buffer).unwrap();
-            let From::Text { layout, file, .. } = &polled.from else { panic!("a text") };
+            let RowSource::Text { layout, file, .. } = &polled.from else { panic!("a text") };
             let mut values = polled.columns.values.clone();
             let length = read_all(file, &mut buffer).unwrap();
             assert!(layout.values(&buffer[..length], &mut values), "{path} was parsed in full again");

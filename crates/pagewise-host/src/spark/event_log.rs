@@ -134,7 +134,7 @@ impl Reading<'_> {
         if let Some(codec) = codec.filter(|_| first.first() != Some(&b'{')) {
             return Err(EventLogError::Codec { path: path.to_path_buf(), codec: codec.to_owned() });
         }
-        let counted = Counted { file, count: 0 };
+        let counted = CountedReader { file, count: 0 };
         let whole = io::Cursor::new(first).chain(counted);
         if is_zstd {
             let mut decoder = zstd::Decoder::new(whole).map_err(failed)?;
@@ -192,12 +192,12 @@ impl Reading<'_> {
 }
 
 /// Says how much of a file was read.
-struct Counted {
+struct CountedReader {
     file: File,
     count: u64,
 }
 
-impl Read for Counted {
+impl Read for CountedReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let got = self.file.read(buffer)?;
         self.count += got as u64;

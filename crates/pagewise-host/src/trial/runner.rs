@@ -420,21 +420,8 @@ impl HostRunner<'_> {
         foreign: Option<Invalid>,
         context: &RunContext,
     ) -> Result<Record, TrialError> {
-        let (started_at, boot_id) = self.instant();
-        let mut point = Point {
-            planned: planned.clone(),
-            attempt,
-            outcome: Outcome::Invalid,
-            reason: None,
-            started_at,
-            measures: BTreeMap::new(),
-            absent: BTreeMap::new(),
-            custom_units: BTreeMap::new(),
-            counters: BTreeMap::new(),
-            applied,
-            boot_id,
-            warnings: std::mem::take(&mut self.told),
-        };
+        let begun = Point::begun(planned, attempt, self.instant());
+        let mut point = Point { applied, warnings: std::mem::take(&mut self.told), ..begun };
         let empty = BTreeMap::new;
         let measured = match measured? {
             Ok(measured) => measured,

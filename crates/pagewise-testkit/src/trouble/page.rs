@@ -2,6 +2,7 @@
 
 use super::judge::{Count, Result, Row, Set, alarms, count};
 use super::{HEALTHY, NOT_MADE, Severity, TROUBLES};
+use pagewise_core::spelling::capitalised;
 use std::fmt::Write;
 
 const SEVERITIES: [Severity; 3] = [Severity::Mild, Severity::Middle, Severity::Severe];
@@ -113,8 +114,7 @@ fn sentence(text: &str) -> String {
     if text.split(' ').next().is_some_and(|word| word.contains('.')) {
         return text.to_owned();
     }
-    let mut letters = text.chars();
-    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+    capitalised(text)
 }
 
 fn not_made(out: &mut String) {

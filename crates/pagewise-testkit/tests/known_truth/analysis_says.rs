@@ -28,30 +28,30 @@ fn wobble(pair: u32) -> f64 {
 }
 
 /// A trial whose only comparison is that of the two levels.
-struct Found {
+struct OneComparison {
     analysis: Analysis,
     one: Comparison,
 }
 
-impl Found {
+impl OneComparison {
     fn effect(&self) -> &Effect {
         self.one.effect.as_ref().unwrap()
     }
 }
 
-fn analyze(plan: &Plan, points: &[Point]) -> Result<Found, AnalysisError> {
+fn analyze(plan: &Plan, points: &[Point]) -> Result<OneComparison, AnalysisError> {
     // Where a contrast names what is not there, no order can be drawn; that of the untouched plan does.
     let order = order::draw(plan).or_else(|_| order::draw(&two_level_plan(plan.design.blocks, 11))).unwrap();
     let analysis = analysis::analyze(plan, &order, points, &[])?;
     let [one] = analysis.comparisons.as_slice() else { panic!("a trial of two levels has one comparison") };
-    Ok(Found { one: one.clone(), analysis })
+    Ok(OneComparison { one: one.clone(), analysis })
 }
 
-fn analysis((plan, points): &(Plan, Vec<Point>)) -> Found {
+fn analysis((plan, points): &(Plan, Vec<Point>)) -> OneComparison {
     analyze(plan, points).unwrap()
 }
 
-fn warning<'a>(found: &'a Found, id: &str) -> Option<&'a str> {
+fn warning<'a>(found: &'a OneComparison, id: &str) -> Option<&'a str> {
     found.analysis.warnings.iter().find(|warning| warning.id == id).map(|warning| warning.text.as_str())
 }
 

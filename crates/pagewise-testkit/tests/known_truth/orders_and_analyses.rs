@@ -83,13 +83,13 @@ fn unwarned(plan: &Plan) -> Plan {
 }
 
 /// What one trial says.
-struct Said {
+struct TrialResult {
     /// p of each of [`ANALYSES`]; `None` where the design has no such test.
     p: [Option<f64>; 4],
     log_ratio: f64,
 }
 
-fn trial(plan: &Plan, world: &World, seed: u64) -> Said {
+fn trial(plan: &Plan, world: &World, seed: u64) -> TrialResult {
     let order = order::draw(plan).unwrap();
     let points = true_world(plan, &order, world, seed);
     let walls = |cell: &str| -> Vec<f64> {
@@ -101,7 +101,7 @@ fn trial(plan: &Plan, world: &World, seed: u64) -> Said {
     let effect = of_wall.effect.as_ref().unwrap();
     let welch = welch::test(&a, &b, ALPHA).map(|test| test.p);
     let ranks = mann_whitney::test(&a, &b).map(|test| test.p);
-    Said { p: [welch, Some(effect.p), effect.randomisation_p, ranks], log_ratio: effect.log_ratio }
+    TrialResult { p: [welch, Some(effect.p), effect.randomisation_p, ranks], log_ratio: effect.log_ratio }
 }
 
 /// A share of trials with Wilson's 95 % interval (J. Am. Stat. Assoc. 22 (1927), 209–212).
@@ -172,7 +172,7 @@ impl Row {
 
 fn row(place: usize, scenario: &str, world: &World, cells: usize, order: &str) -> Row {
     let mut plan = unwarned(&plan(cells, order));
-    let mut said = |world: World, series: u64, trials: u32| -> Vec<Said> {
+    let mut said = |world: World, series: u64, trials: u32| -> Vec<TrialResult> {
         let first = place as u64 * 10_000_000 + series * 5_000_000;
         let one = |number: u64| {
             plan.design.seed = first + number;
@@ -182,14 +182,14 @@ fn row(place: usize, scenario: &str, world: &World, cells: usize, order: &str) -
     };
     let null = said(*world, 0, count());
     let with_effect = said(World { ratio: (EFFECT_IN_SD * SD).exp(), ..*world }, 1, count());
-    let rates = |said: &[Said]| -> BTreeMap<String, Rate> {
+    let rates = |said: &[TrialResult]| -> BTreeMap<String, Rate> {
         let rate = |at: usize| {
             let p: Vec<f64> = said.iter().filter_map(|one| one.p[at]).collect();
             (!p.is_empty()).then(|| Rate::of(p.iter().filter(|p| **p <= ALPHA).count(), said.len()))
         };
         ANALYSES.iter().enumerate().filter_map(|(at, name)| Some(((*name).to_owned(), rate(at)?))).collect()
     };
-    let mean = |said: &[Said]| said.iter().map(|one| one.log_ratio).sum::<f64>() / said.len() as f64;
+    let mean = |said: &[TrialResult]| said.iter().map(|one| one.log_ratio).sum::<f64>() / said.len() as f64;
     let centre = mean(&null);
     let variance = null.iter().map(|one| (one.log_ratio - centre).powi(2)).sum::<f64>() / null.len() as f64;
     let mut row = Row {

@@ -56,14 +56,14 @@ fn answered(text: &str, question: &Question) -> Comparison {
     analysis::analyze(&table, question).unwrap().comparisons.remove(0)
 }
 
-struct Found {
+struct OperatingCharacteristics {
     covered: f64,
     decided: f64,
     method: Design,
 }
 
 /// The same tables, with their blocks or without.
-fn found(blocks: Blocks) -> Found {
+fn found(blocks: Blocks) -> OperatingCharacteristics {
     let one = |trial: u64| {
         let plan = two_level_plan(PAIRS, 500_000_000 + trial);
         let order = order::draw(&plan).unwrap();
@@ -78,7 +78,7 @@ fn found(blocks: Blocks) -> Found {
     let method = all[0].method;
     assert!(all.iter().all(|one| one.method == method));
     let decided = share(&|one| one.conclusion != Conclusion::Inconclusive);
-    Found { covered: share(&covers), decided, method }
+    OperatingCharacteristics { covered: share(&covers), decided, method }
 }
 
 #[test]

@@ -14,14 +14,14 @@ impl User {
         User { state: tempfile::tempdir().expect("a temporary folder") }
     }
 
-    fn runs(&self, arguments: &[&str]) -> Told {
+    fn runs(&self, arguments: &[&str]) -> Ended {
         let run = Command::new(env!("CARGO_BIN_EXE_pagewise"))
             .args(arguments)
             .env("PAGEWISE_STATE_DIR", self.state.path())
             .stdin(Stdio::null())
             .output()
             .expect("pagewise starts");
-        Told(run)
+        Ended(run)
     }
 
     /// A run under another swappiness, which is in force when this returns.
@@ -43,9 +43,9 @@ impl Drop for User {
     }
 }
 
-struct Told(Output);
+struct Ended(Output);
 
-impl Told {
+impl Ended {
     fn code(&self) -> Option<i32> {
         self.0.status.code()
     }
@@ -102,7 +102,7 @@ fn a_config_file_that_cannot_be_read_is_told_with_the_way_to_another() {
         .stdin(Stdio::null())
         .output()
         .expect("pagewise starts");
-    let told = Told(run);
+    let told = Ended(run);
     assert_eq!(told.code(), Some(2), "{}", told.err());
     assert!(
         told.err().contains("cannot read the config file") && told.err().contains("XDG_CONFIG_HOME"),

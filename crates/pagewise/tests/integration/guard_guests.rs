@@ -21,7 +21,7 @@ type Counts = BTreeMap<String, u64>;
 
 /// What came of it.
 #[derive(Serialize, Deserialize)]
-struct Found {
+struct GuestsTried {
     schema: String,
     /// Machine, as it was asked for, to what came of it there.
     machines: BTreeMap<String, OfMachine>,
@@ -78,7 +78,7 @@ fn the_guard_is_tried_in_guests() {
     let machines: Vec<&Machine> = MACHINES.iter().filter(|machine| wanted == "all" || wanted == machine.name).collect();
     assert!(!machines.is_empty(), "PAGEWISE_GUARD_GUESTS={wanted} is no machine that is known");
     let mut found = if wanted == "all" {
-        Found { schema: "pagewise.guard-guests/2".to_owned(), machines: BTreeMap::new() }
+        GuestsTried { schema: "pagewise.guard-guests/2".to_owned(), machines: BTreeMap::new() }
     } else {
         committed::read(RESULT, "test-guard")
     };
@@ -197,7 +197,7 @@ fn measure(case: &str) -> (&'static str, &'static [&'static str]) {
     }
 }
 
-fn holds(found: &Found) {
+fn holds(found: &GuestsTried) {
     for (machine, found) in &found.machines {
         assert!(!found.cases.is_empty(), "{machine}: nothing was tried");
         for (case, arms) in &found.cases {
@@ -241,7 +241,7 @@ fn the_committed_result_is_of_a_guard_that_spares_reclaim_in_guests() {
 
 #[test]
 fn the_page_of_guards_in_guests_in_the_reference_shows_the_committed_result() {
-    let found: Found = committed::read(RESULT, "test-guard");
+    let found: GuestsTried = committed::read(RESULT, "test-guard");
     let text = page(&found);
     if std::env::var_os("PAGEWISE_BLESS").is_some() {
         fs::write(page_file(), &text).unwrap();
@@ -250,7 +250,7 @@ fn the_page_of_guards_in_guests_in_the_reference_shows_the_committed_result() {
     assert!(there == text, "{} is not what was found; `make docs` writes it again", page_file().display());
 }
 
-fn page(found: &Found) -> String {
+fn page(found: &GuestsTried) -> String {
     let each = |of: fn(&OfMachine) -> String| {
         let all: BTreeSet<String> = found.machines.values().map(of).collect();
         all.into_iter().collect::<Vec<_>>().join(" and ")

@@ -41,7 +41,7 @@ const STEPS: [(&str, &str); 17] = [
 
 /// What came of it.
 #[derive(Serialize, Deserialize)]
-struct Found {
+struct KernelsTried {
     schema: String,
     date: String,
     /// Kernel, as it was asked for, to its release.
@@ -73,7 +73,8 @@ fn every_kernel_of_the_table_is_tried() {
     requires!(root, qemu, ext4_tools, pip);
     let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("lab-cache");
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let before = fs::read(committed::file(RESULT)).ok().and_then(|bytes| serde_json::from_slice::<Found>(&bytes).ok());
+    let before =
+        fs::read(committed::file(RESULT)).ok().and_then(|bytes| serde_json::from_slice::<KernelsTried>(&bytes).ok());
     let (mut releases, mut kernels) = before.map(|before| (before.releases, before.kernels)).unwrap_or_default();
     for kernel in KERNELS.into_iter().filter(|kernel| asked == "all" || asked.split(',').any(|one| one == *kernel)) {
         let disk = folder.path().join("disk.raw");
@@ -99,13 +100,14 @@ fn every_kernel_of_the_table_is_tried() {
         releases.insert(kernel.to_owned(), release);
         kernels.insert(kernel.to_owned(), steps);
     }
-    let found = Found { schema: "pagewise.kernels-tried/1".to_owned(), date: committed::today(), releases, kernels };
+    let found =
+        KernelsTried { schema: "pagewise.kernels-tried/1".to_owned(), date: committed::today(), releases, kernels };
     committed::write(RESULT, &found);
 }
 
 #[test]
 fn the_page_of_kernels_in_the_reference_shows_the_committed_result() {
-    let found: Found = committed::read(RESULT, "test-kernels");
+    let found: KernelsTried = committed::read(RESULT, "test-kernels");
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/kernels.md");
     let text = page(&found);
     if std::env::var_os("PAGEWISE_BLESS").is_some() {
@@ -115,7 +117,7 @@ fn the_page_of_kernels_in_the_reference_shows_the_committed_result() {
     assert!(committed == text, "{} is not what was found; `make docs` writes it again", file.display());
 }
 
-fn page(found: &Found) -> String {
+fn page(found: &KernelsTried) -> String {
     let mut text = format!(
         "# What works on which kernel\n\nTried on {} inside guests of `pagewise lab boot` (Debian's kernels, cgroup version 2, one emulated \
          processor, no PMU); `make test-kernels` does it again. A number stands for the reason that was given, below.\n\n| tried |",

@@ -13,7 +13,7 @@ const RESULT: &str = "metal.json";
 
 /// What came of it.
 #[derive(Serialize, Deserialize)]
-struct Found {
+struct BootsTried {
     schema: String,
     date: String,
     /// Accelerator, memory and Debian's release of the machine.
@@ -178,7 +178,7 @@ fn a_trial_boots_its_host_by_itself_and_ends_with_every_run_once() {
     let status: serde_json::Value = serde_json::from_str(status).expect("a document");
     let number = |name: &str| u32::try_from(status[name].as_u64().unwrap_or_default()).unwrap_or_default();
     let said = out.lines().find_map(|line| line.strip_prefix("BROKEN ")).expect("a status of the broken kernel's");
-    let found = Found {
+    let found = BootsTried {
         schema: "pagewise.metal/1".to_owned(),
         date: committed::today(),
         machine: "QEMU, 1 processor, 1 GiB, Debian bookworm, GRUB 2.06, systemd 252".to_owned(),
@@ -199,7 +199,7 @@ fn the_committed_result_is_of_a_trial_that_booted_its_host() {
     holds(&committed::read(RESULT, "test-metal"));
 }
 
-fn holds(found: &Found) {
+fn holds(found: &BootsTried) {
     for step in STEPS {
         assert_eq!(found.steps.get(step).map(String::as_str), Some("ok"), "{step}: {:?}", found.steps);
     }

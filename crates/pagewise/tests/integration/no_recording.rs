@@ -34,7 +34,7 @@ const VERBS: [&[&str]; 14] = [
 ];
 
 /// What a user gets to see.
-struct Said {
+struct Ended {
     code: Option<i32>,
     out: String,
     err: String,
@@ -47,14 +47,14 @@ fn binary() -> PathBuf {
     PathBuf::from(Command::cargo_bin("pagewise").unwrap().get_program())
 }
 
-fn run(binary: &Path, before: Before<'_>, folder: &Path, verb: &[&str], file: &str) -> Said {
+fn run(binary: &Path, before: Before<'_>, folder: &Path, verb: &[&str], file: &str) -> Ended {
     let binary = binary.display().to_string();
     let words = before.iter().copied().chain([binary.as_str()]);
     let mut words = words.chain(verb.iter().map(|word| if *word == FILE { file } else { *word }));
     let mut command = Command::new(words.next().unwrap());
     let output = command.args(words).current_dir(folder).stdin(Stdio::null()).output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-    Said { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
+    Ended { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
 }
 
 fn top(binary: &Path, before: Before<'_>, path: &Path) -> (Option<i32>, String) {

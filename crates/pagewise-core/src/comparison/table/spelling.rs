@@ -1,6 +1,6 @@
 //! Two names that may be one: levels that differ in case, in how a number is written, or by a slip of the keyboard.
 
-use crate::tunable::distance;
+use crate::spelling::distance;
 
 /// Shorter names differ in one letter for good reasons, as do names with digits: `v5` and `v6`.
 const SHORTEST_FOR_SLIPS: usize = 5;

@@ -1,5 +1,7 @@
 //! The kernel's own object caches hold much of the memory.
 
+mod caches_alone;
+
 use super::super::observed::label;
 use super::super::rule::{SettingTarget, Step};
 use super::prelude::*;
@@ -222,154 +224,10 @@ fn is_reclaimed(cache: &str) -> bool {
     cache.contains("inode") || BEGINNINGS.iter().any(|beginning| cache.starts_with(beginning))
 }
 
-/// `kmalloc-1024`, `size-8192`: what any part of the kernel asks for by size. Where they are most of all caches, somebody keeps what it asked for.
-fn is_general(cache: &str) -> bool {
-    !is_reclaimed(cache) && ["kmalloc-", "size-"].iter().any(|beginning| cache.starts_with(beginning))
-}
-
-/// In all caches together, or in those that are listed, what no object takes.
-fn unused(observed: &Observed, all: &Track) -> Track {
-    if observed.has(&signal::IMPORTED_SLAB_ACTIVE) {
-        let active = observed.level(&signal::IMPORTED_SLAB_ACTIVE);
-        return all.with(&active, |all, active| Some((all - active).max(0.0)));
-    }
-    let each = observed.each_level(&signal::SLAB_CACHES_UNUSED);
-    each.iter().fold(Track::constant(0.0, observed.windows.count), |sum, (_, bytes)| sum.plus(bytes))
-}
-
-/// Title and meaning where caches are not large, or not known to be, and hold next to nothing.
-const ROOM: (&str, &str) = (
-    "Kernel caches are nearly all room",
-    "The kernel's caches of small objects hold pages of which next to nothing is in use: objects were freed, and one that stays keeps its \
-     page, or the pages are not given back.",
-);
-
-/// A cache that nothing reclaims and that grew most from the first reading to the last: its name, and both sizes. What is cut off by
-/// somebody who looks for a leak is often one cache, printed again and again.
-fn grown(observed: &Observed) -> Option<(&str, f64, f64)> {
-    let each = observed.each_ends(&signal::SLAB_CACHES).into_iter();
-    let named = each.filter_map(|(labels, first, last)| Some((label(labels, "cache")?, first, last)));
-    let kept = named.filter(|(name, ..)| !is_reclaimed(name));
-    kept.max_by(|a, b| (a.2 - a.1).total_cmp(&(b.2 - b.1)))
-}
-
-/// A table of fewer caches was picked by somebody.
-const LEAST_OF_A_TABLE: usize = 4;
-
-/// What a table of caches alone says, where nobody knows how much memory there is. `None`: none of it is large on any host.
-fn by_caches(case: &Case<'_>) -> Option<Verdict> {
-    const SOURCE: &str = "import slab_cache";
-    let observed = case.observed;
-    let windows = case.windows();
-    let all: Vec<(&str, Track)> = observed.each_level(&signal::SLAB_CACHES);
-    if observed.memory().is_some() || (all.is_empty() && !observed.has(&signal::IMPORTED_SLAB)) {
-        return None;
-    }
-    let none = || Track::constant(0.0, windows.count);
-    let named = all.iter().filter_map(|(labels, track)| Some((label(labels, "cache")?, track)));
-    let sum_of = |is_one: fn(&str) -> bool| {
-        let all = named.clone().filter(|(name, _)| is_one(name));
-        all.fold(none(), |sum, (_, bytes)| sum.plus(bytes))
-    };
-    let general = sum_of(is_general);
-    let largest = named
-        .clone()
-        .filter(|(name, _)| !is_reclaimed(name))
-        .fold(none(), |most, (_, bytes)| most.with(bytes, |a, b| Some(a.max(b))));
-    // What any part of the kernel asks for by size may be for anything.
-    let of_one_kind = named
-        .clone()
-        .filter(|(name, _)| !is_reclaimed(name) && !is_general(name))
-        .fold(none(), |most, (_, bytes)| most.with(bytes, |a, b| Some(a.max(b))));
-    let kept = sum_of(|name| !is_reclaimed(name));
-    let grown = grown(observed);
-    let sum = named.fold(none(), |sum, (_, bytes)| sum.plus(bytes));
-    let sum = if observed.has(&signal::IMPORTED_SLAB) { observed.level(&signal::IMPORTED_SLAB) } else { sum };
-    let room = unused(observed, &sum);
-    let part_of_room = room.share_of(&sum);
-    let name = "of all caches, room of objects that are gone, where they are nearly all";
-    let nearly_all = case.clause(name, SOURCE, part_of_room.clone());
-    let hollow = case.clause("of all caches, room of objects that are gone", SOURCE, part_of_room);
-    let name = "in caches, room of objects that are gone, where they are nearly all";
-    let large_enough = case.clause(name, SOURCE, room.clone());
-    let is_a_table = all.len() >= LEAST_OF_A_TABLE || observed.has(&signal::IMPORTED_SLAB);
-    let is_nearly_all =
-        nearly_all.hits.and(&large_enough.hits).and(&Hits::always(Answer::of(Some(is_a_table)), windows.count));
-    let name = "in caches, room of objects that are gone, where memory's size is not known";
-    let room = case.clause(name, SOURCE, room);
-    let name = "of all caches, the largest of one kind of object that nothing reclaims";
-    let part_of_one = case.clause(name, SOURCE, of_one_kind.share_of(&sum));
-    let name = "a cache of one kind of object that nothing reclaims, where it is most of a table";
-    let of_one_kind = case.clause(name, SOURCE, of_one_kind);
-    let part = case.clause("of all caches, those that nothing reclaims", SOURCE, kept.share_of(&sum));
-    let most = case.clause("caches that nothing reclaims, where memory's size is not known", SOURCE, kept);
-    let kept = case.clause("a cache that nothing reclaims, where memory's size is not known", SOURCE, largest);
-    let general = case.clause("general caches of the kernel, where memory's size is not known", SOURCE, general);
-    let sum = case.clause("all caches, where memory's size is not known", SOURCE, sum);
-    let is_hollow = room.hits.and(&hollow.hits).or(&is_nearly_all);
-    let name = "a cache that nothing reclaims, times what it was at first";
-    let (times, times_line) = case.whole(name, SOURCE, grown.map(|(_, first, last)| last / first));
-    let by = grown.map(|(_, first, last)| last - first);
-    let (much, by_line) = case.whole("what it grew by meanwhile", SOURCE, by);
-    // A service that starts has caches grow from one reading to the next.
-    let grows = times.and(much) == Answer::Yes && observed.ticks >= 3;
-    let is_growing = Hits::always(Answer::of(Some(grows)), windows.count);
-    let is_of_one_kind = of_one_kind.hits.and(&part_of_one.hits);
-    let is_of_one_kind = is_of_one_kind.and(&Hits::always(Answer::of(Some(is_a_table)), windows.count));
-    let is_only_room = is_nearly_all.answers.contains(&Answer::Yes);
-    let mut symptom = case.standing_hits(
-        kept.hits
-            .or(&general.hits.and(&part.hits))
-            .or(&sum.hits)
-            .or(&most.hits.and(&part.hits))
-            .or(&is_hollow)
-            .or(&is_of_one_kind)
-            .or(&is_growing),
-    );
-    let hits = symptom.hits.clone();
-    let clauses = if is_only_room {
-        vec![&kept, &general, &most, &part, &of_one_kind, &part_of_one, &sum, &large_enough, &nearly_all]
-    } else {
-        vec![&kept, &general, &most, &part, &of_one_kind, &part_of_one, &sum, &room, &hollow]
-    };
-    symptom.evidence = clauses.into_iter().map(|clause| clause.evidence(&hits, windows)).collect();
-    symptom.evidence.extend(grows.then_some([times_line, by_line]).into_iter().flatten());
-    case.where_it_holds(symptom, |draft| {
-        draft.confidence = Some(Confidence::Low);
-        if is_only_room {
-            draft.other = Some(ROOM);
-        }
-        let bytes = |clause: &Clause| clause.value(&hits, windows).map_or_else(|| "much".to_owned(), words::bytes);
-        draft.summary = format!("The kernel's caches hold {}.", bytes(&sum));
-        let caches = self::largest(observed, &hits);
-        if let Some((name, size)) = caches.iter().find(|(name, _)| !is_reclaimed(name)).filter(|_| {
-            let holds = |clause: &Clause| clause.evidence(&hits, windows).holds == Some(true);
-            holds(&kept) || holds(&general) || is_of_one_kind.answers.contains(&Answer::Yes)
-        }) {
-            draft.summary.push_str(&format!(" {} of it is {name}, which nothing gives back.", words::bytes(*size)));
-        }
-        if is_hollow.answers.contains(&Answer::Yes) {
-            draft.summary.push_str(&format!(
-                " {} of it is room of objects that are gone: a slab is given back only when no object is left in it.",
-                bytes(&room)
-            ));
-        }
-        if let Some((name, first, last)) = grown.filter(|_| grows) {
-            let [first, last] = [first, last].map(words::bytes);
-            draft
-                .summary
-                .push_str(&format!(" {name}, which nothing gives back, grew from {first} to {last} meanwhile."));
-        }
-        let line = |(name, bytes): &(String, f64)| said(SOURCE, &format!("cache {name}"), Some(*bytes), Bytes);
-        draft.evidence.extend(caches.iter().map(line));
-        draft.missing.push(observed.missing(&signal::MEM_TOTAL));
-    })
-}
-
 fn judge(case: &Case<'_>) -> Verdict {
     let observed = case.observed;
     let windows = case.windows();
-    if let Some(verdict) = by_caches(case) {
+    if let Some(verdict) = caches_alone::judge(case) {
         return verdict;
     }
     let hard = observed.share_of_memory(&unreclaimable(observed));

@@ -13,6 +13,10 @@ fn read(text: &str) -> Imported {
     recording(&[(Kind::Proc, text)])
 }
 
+fn retold(line: &str) -> Option<Vec<retold::OfFile>> {
+    retold::as_in_files(line, &line.split_whitespace().collect::<Vec<&str>>())
+}
+
 fn gap<'a>(imported: &'a Imported, word: &str) -> &'a str {
     imported.gaps().iter().find(|gap| gap.reason.word() == word).map_or("", |gap| gap.detail.as_str())
 }
@@ -61,7 +65,7 @@ fn what_crash_says_of_a_dump_is_what_meminfo_would() {
         is("MemTotal", 62.7 * 1024.0) && is("MemFree", 516.1) && is("Slab", 38.1 * 1024.0) && is("SwapTotal", 4096.0)
     );
     assert_eq!(values(&imported, "meminfo", "SwapFree"), [0.0]);
-    assert_eq!(of_crash("FREE HIGH 12 1 MB 0% of TOTAL HIGH"), None);
+    assert_eq!(retold("FREE HIGH 12 1 MB 0% of TOTAL HIGH"), None);
 }
 
 #[test]
@@ -342,10 +346,12 @@ fn lines_of_meminfo_side_by_side_and_what_daemons_print() {
     assert_eq!(values(&imported, "meminfo", "MemAvailable"), [7367.0 * 1_048_576.0, 0.0]);
 
     let line = "PSI mem some avg10:  55.25 | MemAvail:    0 M,  0.0 % | SwapFree: 424 M,  50.0 %";
-    let (pressure, sizes) = of_nohang(line).unwrap();
-    assert_eq!(pressure, "55.25");
-    assert_eq!(sizes, [("MemAvailable", 0), ("SwapFree", 424 << 10), ("SwapTotal", 848 << 10)]);
-    assert!(of_nohang("avg10: 1 | MemAvail: x M, 1 %").is_none());
+    let of = |path, line: &str| (path, line.to_owned());
+    let sizes =
+        ["MemAvailable: 0 kB", "SwapFree: 434176 kB", "SwapTotal: 868352 kB"].map(|line| of("/proc/meminfo", line));
+    let pressure = of("/proc/pressure/memory", "some avg10=55.25");
+    assert_eq!(retold(line), Some([vec![pressure], sizes.into()].concat()));
+    assert_eq!(retold("avg10: 1 | MemAvail: x M, 1 %"), None);
     let commented = " *    /proc/pressure # cat memory\n *    some avg10=1.00 avg60=0.00 avg300=0.00 total=29705314\n";
     let imported = recording(&[(Kind::Proc, commented)]);
     assert_eq!(values(&imported, "psi_memory", "some_total").len(), 1);

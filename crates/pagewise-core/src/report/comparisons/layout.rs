@@ -299,11 +299,6 @@ pub(super) fn failures_rule(all: &Comparisons) -> Option<&'static str> {
     )
 }
 
-pub(in crate::report) fn capitalised(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
-}
-
 /// Where a comparison stands: `swap on, concurrency low`.
 pub(super) fn place(by: &IndexMap<String, String>, order: &[String]) -> String {
     let mut named: Vec<String> = Vec::new();

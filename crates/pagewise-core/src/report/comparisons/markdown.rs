@@ -3,6 +3,7 @@
 use super::layout;
 use crate::comparison::analysis::Comparisons;
 use crate::report::markdown::escape;
+use crate::spelling::capitalised;
 use std::fmt::Write;
 
 /// The comparisons as Markdown, ending in a newline.
@@ -11,7 +12,7 @@ pub fn markdown(all: &Comparisons) -> String {
     let mut out = String::new();
     for contrast in layout::contrasts(all) {
         let n = contrast.common_n().map_or_else(String::new, |(a, b)| format!(", n = {a} and {b}"));
-        let _ = writeln!(out, "## {}\n\n**{}.**", escape(&contrast.title()), layout::capitalised(&contrast.verdicts()));
+        let _ = writeln!(out, "## {}\n\n**{}.**", escape(&contrast.title()), capitalised(&contrast.verdicts()));
         let _ = writeln!(out, "\nMeans of {}{n}:\n", escape(&layout::value(all)));
         let rows = layout::rows(all, &contrast);
         out.push_str(&table(&rows.head, &rows.rows, rows.names));

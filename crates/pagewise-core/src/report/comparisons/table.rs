@@ -5,6 +5,7 @@ use crate::comparison::analysis::Comparisons;
 use crate::report::Style;
 use crate::report::printable::ascii;
 use crate::report::text::{BOLD, WARNING, wrap};
+use crate::spelling::capitalised;
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, presets};
 use unicode_width::UnicodeWidthStr;
 
@@ -14,7 +15,7 @@ pub fn table(all: &Comparisons, style: Style) -> String {
     let mut page = Page { style, out: String::new() };
     for contrast in layout::contrasts(all) {
         page.heading(&contrast.title());
-        page.paragraph(&format!("{}.", layout::capitalised(&contrast.verdicts())), 0, 0);
+        page.paragraph(&format!("{}.", capitalised(&contrast.verdicts())), 0, 0);
         let n = contrast.common_n().map_or_else(String::new, |(a, b)| format!(", n = {a} and {b}"));
         page.paragraph(&format!("Means of {}{n}:", layout::value(all)), 0, 0);
         let (rows, left_out) = fitting(layout::rows(all, &contrast), style.columns());

@@ -14,6 +14,7 @@ use crate::report::number;
 use crate::report::printable::{ascii, printable};
 use crate::report::text::wrap;
 use crate::report::words::listed;
+use crate::spelling::capitalised;
 use std::fmt::Write;
 use unicode_width::UnicodeWidthStr;
 
@@ -367,7 +368,7 @@ fn tables<'c>(contrast: &Contrast<'c>) -> Vec<Part<'c>> {
             let _ = write!(where_, ", {}", named(name, &level));
         }
         let title = |factor: Option<&str>, level: &str| {
-            factor.map_or_else(|| "All points".to_owned(), |factor| layout::capitalised(&named(factor, level)))
+            factor.map_or_else(|| "All points".to_owned(), |factor| capitalised(&named(factor, level)))
         };
         for columns in columns.chunks(most_columns()) {
             parts.push(Part {

@@ -8,11 +8,11 @@ use crate::comparison::rule::Conclusion;
 use crate::experiment::analysis::{Comparison, Stall};
 use crate::experiment::point::Outcome;
 use crate::report::command_line::{COMMAND_WIDTH, in_lines};
-use crate::report::comparisons::layout::capitalised;
 use crate::report::content::{self, Line, Table, Warning};
 use crate::report::functions::{self, Functions};
 use crate::report::number;
 use crate::report::printable::printable;
+use crate::spelling::capitalised;
 use serde::Serialize;
 
 /// As many unhappy runs as are told one by one.

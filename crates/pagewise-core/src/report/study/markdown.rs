@@ -2,8 +2,8 @@
 
 use super::Report;
 use super::content::{Content, Contrast, Section};
-use crate::report::comparisons::layout::capitalised;
 use crate::report::markdown::{escape, fenced, functions, lines, list, sentence, table};
+use crate::spelling::capitalised;
 
 /// The report as Markdown, ending in a newline.
 #[must_use]

@@ -11,10 +11,10 @@ use super::words::{confidence, counts, listed};
 use crate::comparison::rule::Conclusion;
 use crate::experiment::analysis::Comparison;
 use crate::experiment::analysis::Interval;
-use crate::report::comparisons::layout::capitalised;
 use crate::report::comparisons::text72::{Mail, fixed, grid, most_columns, named};
 use crate::report::number;
 use crate::report::printable::printable;
+use crate::spelling::capitalised;
 use std::fmt::Write;
 
 /// The report as text for a mail, ending in a newline; ASCII throughout, no line longer than 72 columns.

@@ -277,15 +277,15 @@ impl Steps<'_> {
         argv.extend(words.map(str::to_owned));
         let append = "root=/dev/vda1 ro console=ttyS0 loglevel=4 panic=-1 init=/usr/lib/pagewise/install";
         argv.extend(["-initrd", &initrd, "-append", append].map(str::to_owned));
-        struct Told<'a>(&'a dyn Progress);
-        impl Watch for Told<'_> {
+        struct InstallStage<'a>(&'a dyn Progress);
+        impl Watch for InstallStage<'_> {
             fn tick(&mut self, _running: &[u32]) -> bool {
                 self.0.stage("installing GRUB, in the machine's first boot", None);
                 true
             }
         }
         let limits = Limits { timeout: Some(PATIENCE), interrupt: Some(self.interrupt), ..Limits::default() };
-        let ended = process::run(&[Command { argv, ..Command::default() }], limits, &mut Told(self.progress))?;
+        let ended = process::run(&[Command { argv, ..Command::default() }], limits, &mut InstallStage(self.progress))?;
         self.interrupt.check()?;
         match ended.commands.first() {
             Some(said) if said.stdout.contains(INSTALLED) => Ok(()),

@@ -12,7 +12,7 @@ use crate::lab::kernels::Kernel;
 use crate::lab::{Lab, LabError, PreparedGuest, disk};
 use crate::process::Interrupt;
 use pagewise_core::experiment::plan::lab::KERNEL;
-use pagewise_core::experiment::point::{Boot, Outcome, PlannedPoint, Point, Record};
+use pagewise_core::experiment::point::{Boot, PlannedPoint, Point, Record};
 use pagewise_core::report::facts::HostFacts;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -184,21 +184,8 @@ impl LabRunner<'_> {
 
     /// A point that a guest did not live to give.
     fn invalid(&self, planned: &PlannedPoint, attempt: u32, why: String) -> Record {
-        let (started_at, boot_id) = self.instant();
-        let point = Point {
-            planned: planned.clone(),
-            attempt,
-            outcome: Outcome::Invalid,
-            reason: Some(Invalid::GuestLost(why).to_string()),
-            started_at,
-            measures: BTreeMap::new(),
-            absent: BTreeMap::new(),
-            custom_units: BTreeMap::new(),
-            counters: BTreeMap::new(),
-            applied: Vec::new(),
-            boot_id,
-            warnings: Vec::new(),
-        };
+        let reason = Some(Invalid::GuestLost(why).to_string());
+        let point = Point { reason, ..Point::begun(planned, attempt, self.instant()) };
         Record { point, vmstat_before: BTreeMap::new(), vmstat_after: BTreeMap::new() }
     }
 }

@@ -11,7 +11,7 @@ use pagewise_core::experiment::live::{Ended, EndedBy, Instant, Live, half_of, ma
 use pagewise_core::experiment::point::{AppliedSetting, Outcome, PlannedPoint, Point, Record};
 use pagewise_core::metric::Unit;
 use pagewise_core::report::facts::HostFacts;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 /// How often bounds and foreign changes are looked for, in seconds.
 const CHECK_EVERY: f64 = 1.0;
@@ -262,21 +262,7 @@ impl<H: LiveHost> PointRunner for Blocks<H> {
         self.check_other_settings()?;
         self.host.mark(&mark(Instant::Switch, planned, attempt));
         let applied = self.host.switch(&planned.cell)?;
-        let (started_at, boot_id) = self.host.instant();
-        let mut point = Point {
-            planned: planned.clone(),
-            attempt,
-            outcome: Outcome::Invalid,
-            reason: None,
-            started_at,
-            measures: BTreeMap::new(),
-            absent: BTreeMap::new(),
-            custom_units: BTreeMap::new(),
-            counters: BTreeMap::new(),
-            applied,
-            boot_id,
-            warnings: Vec::new(),
-        };
+        let mut point = Point { applied, ..Point::begun(planned, attempt, self.host.instant()) };
         self.pass(self.live.settle_seconds + self.live.washout_seconds)?;
         starting(PointStage::Starts)?;
         point.started_at = self.host.instant().0;

@@ -54,14 +54,20 @@ impl Session<'_> {
         }
         find_programs(plan)?;
         let mut notes = self.kernels_not_here(plan);
-        notes.extend(self.guards_beside());
+        notes.extend(self.notes_of_any(plan, same_on_purpose));
+        Ok(notes)
+    }
+
+    /// What is to be known of a plan on this host, whether it starts jobs or switches under one.
+    fn notes_of_any(&self, plan: &Plan, same_on_purpose: bool) -> Vec<String> {
+        let mut notes = self.guards_beside();
         notes.extend(no_swap(plan, self.has_no_swap()));
         notes.extend(cold_huge_pages(plan, kernel::free_page_reporting(&self.root)));
         notes.extend(self.levels_out_of_reach(plan));
         if !same_on_purpose {
             notes.extend(self.levels_that_change_nothing(plan));
         }
-        Ok(notes)
+        notes
     }
 
     fn has_no_swap(&self) -> bool {
@@ -257,13 +263,7 @@ impl Session<'_> {
         }
         let mut notes: Vec<String> = switched.iter().map(|one| note_of(one, live)).collect();
         notes.extend(told);
-        notes.extend(self.guards_beside());
-        notes.extend(no_swap(plan, self.has_no_swap()));
-        notes.extend(cold_huge_pages(plan, kernel::free_page_reporting(&self.root)));
-        notes.extend(self.levels_out_of_reach(plan));
-        if !same_on_purpose {
-            notes.extend(self.levels_that_change_nothing(plan));
-        }
+        notes.extend(self.notes_of_any(plan, same_on_purpose));
         Ok(notes)
     }
 }

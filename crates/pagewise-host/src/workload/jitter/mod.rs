@@ -96,12 +96,12 @@ pub struct Jitter {
     /// Holds memory from the first run to the end of the trial: to give it back and take it again between runs would age
     /// memory, and on a host with free page reporting make each run pay for it.
     ballast: Option<Companion>,
-    beside: Option<Beside>,
-    found: Option<Found>,
+    beside: Option<Companions>,
+    found: Option<WhatRanBeside>,
 }
 
 /// What goes on while a victim runs.
-struct Beside {
+struct Companions {
     streams: Vec<Companion>,
     reclaimer: Option<Companion>,
     probe: Option<Companion>,
@@ -132,7 +132,7 @@ impl Reclaimers {
 
 /// What went on while it ran.
 #[derive(Default)]
-struct Found {
+struct WhatRanBeside {
     streamed: Option<StreamTotals>,
     reclaimers: Reclaimers,
     reclaimed: Reclaimed,
@@ -247,7 +247,7 @@ impl Jitter {
         Ok(streams)
     }
 
-    fn found(&self) -> Result<&Found, String> {
+    fn found(&self) -> Result<&WhatRanBeside, String> {
         self.found.as_ref().ok_or_else(|| "what went on beside the job was not counted".to_owned())
     }
 }
@@ -357,7 +357,7 @@ impl Workload for Jitter {
         };
         // From here on `end_beside` ends them and removes the cgroup, whatever goes wrong.
         let reclaimers = Reclaimers::default();
-        let mut beside = Beside { streams: Vec::new(), reclaimer: None, probe: None, scope, reclaimers };
+        let mut beside = Companions { streams: Vec::new(), reclaimer: None, probe: None, scope, reclaimers };
         let began = (|| {
             (beside.streams, beside.reclaimer, beside.probe) = (streams?, reclaimer?, probe?);
             for companion in beside.reclaimer.iter_mut().chain(&mut beside.probe) {
@@ -372,7 +372,9 @@ impl Workload for Jitter {
     }
 
     fn end_beside(&mut self) -> Result<(), WorkloadError> {
-        let Some(Beside { streams, reclaimer, probe, scope, reclaimers }) = self.beside.take() else { return Ok(()) };
+        let Some(Companions { streams, reclaimer, probe, scope, reclaimers }) = self.beside.take() else {
+            return Ok(());
+        };
         let ballast = self.ballast.as_mut().map_or(Ok(()), Companion::check);
         let reclaimers = Reclaimers::now().since(reclaimers);
         let streamed: Result<Vec<StreamTotals>, _> = streams.into_iter().map(Companion::end).collect();
@@ -389,7 +391,7 @@ impl Workload for Jitter {
             seconds: all(|one| one.seconds) / streamed.len().max(1) as f64,
             cpu: all(|one| one.cpu),
         };
-        self.found = Some(Found {
+        self.found = Some(WhatRanBeside {
             streamed: (!streamed.is_empty()).then_some(total),
             reclaimers,
             reclaimed: reclaimed?.unwrap_or_default(),

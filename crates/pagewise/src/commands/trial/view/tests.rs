@@ -17,14 +17,14 @@ use tempfile::TempDir;
 /// Each run takes 90 seconds.
 const STEP: i64 = 90;
 
-struct Made {
+struct MadeBundle {
     _folder: TempDir,
     bundle: Bundle,
     clock: i64,
 }
 
-impl Made {
-    fn new(name: &str, blocks: u32, levels: [&str; 2], more: &str) -> Made {
+impl MadeBundle {
+    fn new(name: &str, blocks: u32, levels: [&str; 2], more: &str) -> MadeBundle {
         let text = format!(
             "name = {}\n[workload]\nname = 'command'\nrun = ['true']\n[design]\nwarmup = 1\nblocks = {blocks}\nseed = 7\n\
              {more}\n[[factor]]\nname = 'thp'\nlevels.{} = 'now'\nlevels.{} = 'env.X=1'\n",
@@ -36,7 +36,7 @@ impl Made {
         let frozen = scripted::frozen(draw_order(&plan).unwrap());
         let folder = tempfile::tempdir().unwrap();
         let bundle = Bundle::create(&folder.path().join("x.trial"), &plan, frozen).unwrap();
-        Made { _folder: folder, bundle, clock: 1_798_761_600 }
+        MadeBundle { _folder: folder, bundle, clock: 1_798_761_600 }
     }
 
     fn start(&self, index: u32, attempt: u32) {
@@ -97,8 +97,8 @@ fn shown(page: &[Line], size: (u16, u16)) -> String {
 
 const PLAIN: Wanted = Wanted { color: false, width: 80, unicode: true };
 
-fn running() -> Made {
-    let mut made = Made::new("terasort-thp", 8, ["madvise", "always"], "");
+fn running() -> MadeBundle {
+    let mut made = MadeBundle::new("terasort-thp", 8, ["madvise", "always"], "");
     made.all_ok(0..4);
     made.end(4, 1, Outcome::Invalid, Some("another process used 40 % of the CPUs"));
     made.end(4, 2, Outcome::Ok, None);
@@ -128,14 +128,14 @@ fn a_trial_that_nobody_runs_says_how_to_go_on() {
 
 #[test]
 fn a_complete_trial_says_so() {
-    let mut made = Made::new("terasort-thp", 4, ["madvise", "always"], "");
+    let mut made = MadeBundle::new("terasort-thp", 4, ["madvise", "always"], "");
     made.all_ok(0..10);
     insta::assert_snapshot!("complete", made.seen(false, (80, 24), PLAIN, None));
 }
 
 #[test]
 fn a_sequential_trial_shows_its_analyses_and_the_next() {
-    let mut made = Made::new("terasort-thp", 40, ["madvise", "always"], "[stopping]\nrule = 'obrien-fleming'\n");
+    let mut made = MadeBundle::new("terasort-thp", 40, ["madvise", "always"], "[stopping]\nrule = 'obrien-fleming'\n");
     made.all_ok(0..36);
     let comparison = InterimComparison {
         name: "always against madvise".to_owned(),
@@ -161,7 +161,7 @@ fn a_sequential_trial_shows_its_analyses_and_the_next() {
 fn an_open_ended_trial_shows_its_last_analysis_alone() {
     let more = "[stopping]\nrule = 'open-ended'\n\
                 [[contrast]]\nfactor = 'thp'\na = 'madvise'\nb = 'always'\nprimary = true";
-    let mut made = Made::new("terasort-thp", 40, ["madvise", "always"], more);
+    let mut made = MadeBundle::new("terasort-thp", 40, ["madvise", "always"], more);
     made.all_ok(0..14);
     for blocks in [4, 5, 6] {
         let comparison = InterimComparison {
@@ -188,7 +188,7 @@ fn an_open_ended_trial_shows_its_last_analysis_alone() {
 #[test]
 fn names_cannot_steer_the_terminal_nor_push_the_rest_off_it() {
     let long = "wide 大 ".repeat(40);
-    let mut made = Made::new("x", 4, ["a", "b"], "");
+    let mut made = MadeBundle::new("x", 4, ["a", "b"], "");
     made.all_ok(0..2);
     made.end(2, 1, Outcome::Invalid, Some(&format!("\u{1b}[31m{long}")));
     let mut status = status(&made.bundle).unwrap();
@@ -206,7 +206,7 @@ fn names_cannot_steer_the_terminal_nor_push_the_rest_off_it() {
 
 #[test]
 fn many_runs_show_those_around_the_one_under_way() {
-    let mut made = Made::new("long", 600, ["a", "b"], "");
+    let mut made = MadeBundle::new("long", 600, ["a", "b"], "");
     made.all_ok(0..1);
     made.clock += 1;
     insta::assert_snapshot!("many_runs", made.seen(true, (40, 12), PLAIN, Some("as of 12:00:00; it cannot be read")));
@@ -239,7 +239,7 @@ fn the_clock_has_the_day_when_it_is_another_one() {
 
 #[test]
 fn a_commit_is_noticed_and_what_cannot_be_read_keeps_the_last_picture() {
-    let mut made = Made::new("x", 4, ["a", "b"], "");
+    let mut made = MadeBundle::new("x", 4, ["a", "b"], "");
     let path = made.bundle.path().to_owned();
     let first = status(&made.bundle).unwrap();
     let mut watched = Watched { path: &path, seen: stamp(&path), status: first, trouble: None };
