@@ -10,7 +10,7 @@ use super::case::{Case, Draft, LOCKS_OF_UNKNOWN, Verdict};
 use super::document::{Confidence, Evidence, Quantity, Severity, Tier};
 use super::families::{ENOUGH_SAMPLES, Family};
 use super::huge_faults::NOT_DIRECT;
-use super::observed::{Hits, Missing};
+use super::observed::{Hits, Missing, Observed};
 use super::rule::Threshold;
 use super::{SEVERE, rules, words};
 
@@ -24,13 +24,14 @@ struct ProfileRule {
     may_be_another_lock: bool,
     /// From which part of the samples on. Ours: twice what the rule asks for beside other evidence, where that is little.
     least: f64,
-    /// Title and meaning in place of the rule's.
+    /// Title and meaning in place of the rule's, and where it keeps its own.
     other: Option<(&'static str, &'static str)>,
+    keeps_its_own: fn(&Observed) -> bool,
 }
 
 impl ProfileRule {
     const fn of(rule: &'static str, family: Family, least: f64) -> ProfileRule {
-        ProfileRule { rule, family, not: &[], may_be_another_lock: false, least, other: None }
+        ProfileRule { rule, family, not: &[], may_be_another_lock: false, least, other: None, keeps_its_own: |_| false }
     }
 
     const fn not(self, not: &'static [Family]) -> ProfileRule {
@@ -45,11 +46,15 @@ impl ProfileRule {
         ProfileRule { other: Some(other), ..self }
     }
 
+    const fn unless(self, keeps_its_own: fn(&Observed) -> bool) -> ProfileRule {
+        ProfileRule { keeps_its_own, ..self }
+    }
+
     /// Without callers some functions of a mechanism stand for all of it.
     fn in_a_profile(&self, case: &Case<'_>) -> Family {
         let Some(profile) = &case.observed.profile else { return self.family };
         match self.family {
-            Family::Churn if profile.is_flat() => Family::FlatChurn,
+            Family::Churn if profile.has_few_callers() => Family::FlatChurn,
             Family::HugeZero => profile.zeroing_huge(),
             family => family,
         }
@@ -84,7 +89,10 @@ const NAMED: &[ProfileRule] = &[
     ProfileRule::of("kcompactd-burn", Family::Kcompactd, 0.10),
     ProfileRule::of("dying-cgroups", Family::CgroupWalk, 0.10).not(&[Family::Reclaim]),
     ProfileRule::of("dying-cgroups", Family::CgroupUpkeep, 0.10).not(&[Family::Reclaim]),
-    ProfileRule::of("fault-churn", Family::Churn, 0.20).not(rules::NOT_CHURN),
+    ProfileRule::of("fault-churn", Family::Churn, 0.20)
+        .not(rules::NOT_CHURN)
+        .called(rules::TOUCHED)
+        .unless(rules::is_given_back_counted),
     ProfileRule::of("tlb-shootdowns", Family::Shootdown, 0.10).not(&[
         Family::Reclaim,
         Family::Compaction,
@@ -103,6 +111,7 @@ const NAMED: &[ProfileRule] = &[
         Family::Compaction,
     ]),
     // Where nothing above has a name for it.
+    ProfileRule::of("unexplained-system-time", Family::ChangeMap, 0.30).called(rules::MAP_WORK),
     ProfileRule::of("unexplained-system-time", Family::Memory, 0.50).called(rules::MEMORY_WORK),
 ];
 
@@ -167,7 +176,7 @@ fn draft(named: &ProfileRule, case: &Case<'_>, evidence: &[Evidence], missing: &
             named.family.words(),
             if by_locks { ", or waited for locks, of whom was not recorded" } else { "" },
         ),
-        other: named.other,
+        other: named.other.filter(|_| !(named.keeps_its_own)(case.observed)),
         at_least: (share >= SEVERE && of_listed.is_none() && !is_few).then_some(Severity::Medium),
         confidence: Some(Confidence::Low),
         tiers: vec![Tier::Stacks],

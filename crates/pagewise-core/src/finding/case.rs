@@ -334,7 +334,7 @@ impl<'a> Case<'a> {
         let mut evidence = vec![evidence(&threshold, &source, Some(share))];
         let mut shown = share;
         // What a function has with all it calls is there however few of its callers are known; what else was in the stack is not.
-        let is_sure = profile.is_flat() || not.is_empty();
+        let is_sure = profile.has_few_callers() || not.is_empty();
         if let Some(with_callees) = profile.with_callees(family, not).filter(|all| is_sure && *all > share) {
             (holds, shown) = (holds || threshold.holds(with_callees), with_callees);
             let name = format!("{}, with all that is called", threshold.name);

@@ -90,6 +90,8 @@ pub struct ProfileSeen {
     idle: Vec<bool>,
     /// Whether it has leaf functions only, such as perf top gives.
     is_flat: bool,
+    /// Whether of most samples of the kernel no caller is known, as in a table of which somebody opened one row.
+    has_few_callers: bool,
     /// Kernel functions with all that they call, where that is listed and callers are not.
     callees: Vec<WithCallees>,
     /// The part of all samples whose functions another tool did not list.
@@ -103,6 +105,14 @@ struct WithCallees {
     /// Of all samples, 0 to 1.
     share: f64,
     bits: u64,
+}
+
+impl WithCallees {
+    /// Whether it is for every page fault alike.
+    fn is_any_fault(&self) -> bool {
+        self.bits & Family::FaultEntry.bit() != 0
+            || matches!(self.function.as_str(), "handle_mm_fault" | "__handle_mm_fault" | "handle_pte_fault")
+    }
 }
 
 /// `hundredths of a percent, function, command` in each line: what an import keeps of a report's column of callees.
@@ -176,6 +186,19 @@ const FORGETS: u64 = Family::Shootdown.bit()
     | Family::Migration.bit()
     | Family::Numa.bit();
 
+/// Whether less than half of the samples whose innermost function is the kernel's have a caller.
+fn has_few_callers(profile: &Profile) -> bool {
+    let (mut all, mut with_callers) = (0u64, 0u64);
+    for sample in &profile.samples {
+        let Some((parent, frame)) = profile.stacks.node(sample.stack) else { continue };
+        if profile.stacks.frames().get(frame as usize).is_some_and(Frame::is_kernel) {
+            all = all.saturating_add(sample.count);
+            with_callers = with_callers.saturating_add(if parent.is_some() { sample.count } else { 0 });
+        }
+    }
+    with_callers < all.div_ceil(2) || all == 0
+}
+
 impl ProfileSeen {
     /// Finds the families of each stack, and keeps when they were not recorded. `callees`: functions with all that they call, as an import
     /// keeps them.
@@ -185,6 +208,7 @@ impl ProfileSeen {
         let has_caller =
             |sample: &StackSample| profile.stacks.node(sample.stack).is_some_and(|(parent, _)| parent.is_some());
         let is_flat = !profile.samples.iter().any(has_caller);
+        let has_few_callers = has_few_callers(&profile);
         let is_queue_for_map = is_flat && is_queue_of_semaphore(&profile);
         let frames = profile.stacks.frames();
         // Without callers other CPUs are asked to forget translations where something in sight gives them a reason.
@@ -222,7 +246,18 @@ impl ProfileSeen {
         let callees = callees.map(|text| with_callees(text, is_clock)).unwrap_or_default();
         let not_listed = not_listed(&profile);
         let gaps = gaps_of(SOURCE, gaps);
-        ProfileSeen { profile, gaps, families, purposes, in_kernel, idle, is_flat, callees, not_listed }
+        ProfileSeen {
+            profile,
+            gaps,
+            families,
+            purposes,
+            in_kernel,
+            idle,
+            is_flat,
+            has_few_callers,
+            callees,
+            not_listed,
+        }
     }
 
     /// What interrupted the CPUs.
@@ -283,6 +318,12 @@ impl ProfileSeen {
     #[must_use]
     pub fn is_flat(&self) -> bool {
         self.is_flat
+    }
+
+    /// Whether of most samples of the kernel no caller is known.
+    #[must_use]
+    pub fn has_few_callers(&self) -> bool {
+        self.has_few_callers
     }
 
     /// Spin locks lost their plain `_spin_` names in 2.6.33.
@@ -390,10 +431,13 @@ impl ProfileSeen {
     /// without callers lists it. The least it can be: of the functions of a family the one that is there most.
     #[must_use]
     pub fn with_callees(&self, family: Family, not: &[Family]) -> Option<f64> {
+        // What is for a page of a file or of swap as for a new one tells nothing of new ones.
+        let is_churn = matches!(family, Family::Churn | Family::FlatChurn);
+        let is_any_fault = |one: &WithCallees| is_churn && one.is_any_fault();
         let of = |families: &[Family]| {
             let bits = families.iter().fold(0, |bits, family| bits | family.bit());
             let mut by_function: BTreeMap<&str, f64> = BTreeMap::new();
-            for one in self.callees.iter().filter(|one| one.bits & bits != 0) {
+            for one in self.callees.iter().filter(|one| one.bits & bits != 0 && !is_any_fault(one)) {
                 *by_function.entry(&one.function).or_default() += one.share;
             }
             by_function.into_values().reduce(f64::max)

@@ -457,7 +457,7 @@ pub const FUNCTIONS: &[(Family, &[&str])] = &[
             "deferred_split_scan",
         ],
     ),
-    (Family::SmallCopy, &["do_wp_page", "wp_page_copy", "do_cow_fault", "copy_user_highpage*"]),
+    (Family::SmallCopy, &["do_wp_page", "wp_page_copy", "do_cow_fault", "copy_user_highpage*", "copypage_power7"]),
     (Family::ExecTeardown, &["exec_mmap", "flush_old_exec", "begin_new_exec"]),
     // Not `dup_mm`, under which all of a fork's work on memory is: what is copied, whoever asks.
     (
@@ -821,6 +821,21 @@ pub const FUNCTIONS: &[(Family, &[&str])] = &[
             "change_p4d_range",
             "vma_merge*",
             "__vma_merge",
+            "vma_adjust",
+            "__vma_adjust",
+            "vma_link",
+            "__vma_link*",
+            "vma_prepare",
+            "vma_complete",
+            "find_vma_prepare",
+            "find_vma_links",
+            "detach_vmas_to_be_unmapped",
+            "vma_gap_callbacks*",
+            // Sizes of free gaps, carried up the tree (3.8 to 6.0).
+            "vma_rb_augment_cb",
+            "rb_augment_path",
+            "mas_store*",
+            "mas_wr_*",
             "vma_expand",
             "vma_shrink",
             "split_vma",
@@ -1280,6 +1295,10 @@ pub const FUNCTIONS: &[(Family, &[&str])] = &[
             "page_fault",
             "__do_page_fault",
             "native_irq_return_iret",
+            // Into an exception and out of it, as they stand by themselves in a table; most exceptions are page faults.
+            "error_entry",
+            "sync_regs",
+            "swapgs_restore_regs_and_return_to_usermode",
             "get_page_from_freelist",
             "rmqueue*",
             "__rmqueue*",
@@ -1303,7 +1322,12 @@ pub const FUNCTIONS: &[(Family, &[&str])] = &[
             "post_alloc_hook",
             "kernel_init_pages",
             "lru_add_fn",
+            "__pagevec_lru_add_fn",
             "folio_add_new_anon_rmap",
+            "page_add_new_anon_rmap",
+            "get_mem_cgroup_from_mm",
+            // POWER, MIPS, arm.
+            "clear_user_page",
             // What waits for the lock of a zone.
             ".text.lock.page_alloc",
         ],
@@ -1324,6 +1348,9 @@ pub const FUNCTIONS: &[(Family, &[&str])] = &[
             "do_dat_exception",
             "do_user_addr_fault",
             "native_irq_return_iret",
+            "error_entry",
+            "sync_regs",
+            "swapgs_restore_regs_and_return_to_usermode",
         ],
     ),
     (
@@ -1418,7 +1445,7 @@ pub const FUNCTIONS: &[(Family, &[&str])] = &[
         ],
     ),
     (Family::MigrationWait, &["migration_entry_wait*", "__migration_entry_wait*", "pmd_migration_entry_wait"]),
-    (Family::PageZero, &["clear_page*", "clear_user_highpage", "clear_user_pages*"]),
+    (Family::PageZero, &["clear_page*", "clear_user_highpage", "clear_user_page", "clear_user_pages*"]),
     (
         Family::CgroupWalk,
         &[

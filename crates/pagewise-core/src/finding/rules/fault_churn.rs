@@ -97,14 +97,14 @@ pub(super) const RULE: Rule = Rule {
 };
 
 /// Title and meaning where nobody counted whether memory goes back.
-const TOUCHED: (&str, &str) = (
+pub(in super::super) const TOUCHED: (&str, &str) = (
     "Page faults on new memory take the CPU",
     "Programs touch memory for the first time, and the kernel finds a page for each 4 KiB, zeroes it and maps it. A job that starts does \
      so once; where it goes on, memory is given back and taken again.",
 );
 
 /// Whether anything tells if what is touched is given back.
-fn is_counted(observed: &Observed) -> bool {
+pub(in super::super) fn is_counted(observed: &Observed) -> bool {
     let is_known = |track: Track| track.most().is_some();
     is_known(observed.rate(&signal::FAULTS))
         && (is_known(observed.level(&signal::ANON_PAGES)) || is_known(observed.rate(&signal::FREED)))
@@ -201,7 +201,7 @@ impl ReleaseSamples {
 
 /// The family of a profile.
 fn family(profile: &ProfileSeen) -> Family {
-    if profile.is_flat() { Family::FlatChurn } else { Family::Churn }
+    if profile.has_few_callers() { Family::FlatChurn } else { Family::Churn }
 }
 
 /// Bytes a second that were touched for the first time, if each fault took one page.

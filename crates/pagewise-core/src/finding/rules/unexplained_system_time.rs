@@ -81,6 +81,13 @@ pub(in super::super) const MEMORY_WORK: (&str, &str) = (
      single trouble that has a name has most of it; who calls these functions says what it is for.",
 );
 
+/// Title and meaning where a profile shows work on the map itself.
+pub(in super::super) const MAP_WORK: (&str, &str) = (
+    "Maps of memory are changed all the time",
+    "Programs map memory, protect it, move it or give it back over and over, and the kernel keeps its list of their areas up to date: that takes \
+     CPU time for each call, however little memory it is about, and all the more where areas are split and joined each time.",
+);
+
 /// Title and meaning where the log of a JVM shows it.
 const COLLECTIONS: (&str, &str) = (
     "Collections of garbage are in the kernel",
