@@ -110,9 +110,12 @@ const NAMED: &[ProfileRule] = &[
         Family::Khugepaged,
         Family::Compaction,
     ]),
-    // Where nothing above has a name for it.
-    ProfileRule::of("unexplained-system-time", Family::ChangeMap, 0.30).called(rules::MAP_WORK),
+    // Where nothing above has a name for it. Of parts that are as large the last one counts: it says more.
     ProfileRule::of("unexplained-system-time", Family::Memory, 0.50).called(rules::MEMORY_WORK),
+    ProfileRule::of("unexplained-system-time", Family::ChangeMap, 0.30).called(rules::MAP_WORK),
+    ProfileRule::of("unexplained-system-time", Family::CgroupCharge, 0.15)
+        .not(&[Family::Reclaim, Family::CgroupReclaim, Family::Compaction])
+        .called(rules::CHARGES),
 ];
 
 /// Somebody who posts so many stacks shows what they saw, and fewer are an example of something. Whether they are enough for a part of them depends

@@ -92,6 +92,8 @@ pub enum Family {
     OomReap,
     /// Looking names of files up in the table that the kernel keeps of them.
     NameLookup,
+    /// Counting memory, of sockets and the kernel's objects as well, for control groups.
+    CgroupCharge,
 }
 
 impl Family {
@@ -123,6 +125,7 @@ impl Family {
             Family::NameLookup => "looking up names of files",
             Family::PageZero => "zeroing newly allocated memory",
             Family::CgroupWalk => "going through all control groups",
+            Family::CgroupCharge => "counting memory for control groups",
             Family::Churn | Family::FlatChurn => "taking and giving back small pages",
             Family::GiveBack => "giving back pages",
             Family::Dontneed => "giving back pages by madvise",
@@ -833,7 +836,6 @@ pub const FUNCTIONS: &[(Family, &[&str])] = &[
             "vma_gap_callbacks*",
             // Sizes of free gaps, carried up the tree (3.8 to 6.0).
             "vma_rb_augment_cb",
-            "rb_augment_path",
             "mas_store*",
             "mas_wr_*",
             "vma_expand",
@@ -1446,6 +1448,39 @@ pub const FUNCTIONS: &[(Family, &[&str])] = &[
     ),
     (Family::MigrationWait, &["migration_entry_wait*", "__migration_entry_wait*", "pmd_migration_entry_wait"]),
     (Family::PageZero, &["clear_page*", "clear_user_highpage", "clear_user_page", "clear_user_pages*"]),
+    (
+        Family::CgroupCharge,
+        &[
+            "page_counter_*",
+            "propagate_protected_usage",
+            "res_counter_*",
+            "try_charge*",
+            "charge_memcg",
+            "mem_cgroup_charge*",
+            "__mem_cgroup_charge*",
+            "mem_cgroup_try_charge*",
+            "mem_cgroup_uncharge*",
+            "__mem_cgroup_uncharge*",
+            "__mem_cgroup_try_charge*",
+            "mem_cgroup_commit_charge",
+            "__mem_cgroup_commit_charge",
+            "uncharge_batch",
+            "uncharge_folio",
+            "consume_stock",
+            "refill_stock",
+            "__refill_stock",
+            "drain_stock",
+            "obj_cgroup_charge*",
+            "obj_cgroup_uncharge*",
+            "refill_obj_stock",
+            "mod_objcg_state",
+            "memcg_kmem_charge*",
+            "__memcg_kmem_*",
+            "__memcg_slab_*",
+            "__sk_mem_reduce_allocated",
+            "__sk_mem_raise_allocated",
+        ],
+    ),
     (
         Family::CgroupWalk,
         &[

@@ -67,14 +67,14 @@ mod prelude {
 pub(super) use compaction_stalls::WAITS;
 pub(super) use compaction_storm::says_for_what;
 pub(super) use dirty_throttling::WALKS;
-pub(super) use fault_churn::{NOT as NOT_CHURN, TOUCHED, is_counted as is_given_back_counted};
 pub(super) use fault_churn::note as growth_note;
+pub(super) use fault_churn::{NOT as NOT_CHURN, TOUCHED, is_counted as is_given_back_counted};
 pub(super) use fork_cow_thp::TABLES;
 pub(super) use guard::note as stream_note;
 pub(super) use mmap_lock_contention::{LISTS, NOT as NOT_OF_LISTS};
 pub(super) use numa_imbalance::MOVED_PAGES;
 pub(super) use slab_bloat::NAMES;
-pub(super) use unexplained_system_time::{MAP_WORK, MEMORY_WORK};
+pub(super) use unexplained_system_time::{CHARGES, MAP_WORK, MEMORY_WORK};
 
 /// Every rule, in the order in which they are asked.
 pub const ALL: &[&Rule] = &[

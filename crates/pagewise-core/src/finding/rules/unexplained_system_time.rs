@@ -88,6 +88,14 @@ pub(in super::super) const MAP_WORK: (&str, &str) = (
      CPU time for each call, however little memory it is about, and all the more where areas are split and joined each time.",
 );
 
+/// Title and meaning where a profile shows what counting memory costs.
+pub(in super::super) const CHARGES: (&str, &str) = (
+    "Counting memory for control groups takes the CPU",
+    "Each page, object and buffer of a socket is counted for a control group and all above it. Where many CPUs do so for the same group, its counter \
+     goes from CPU to CPU, and each waits for it. Fewer, larger allocations are counted less often; groups further down, each with its own counter, only \
+     help below what they have in common.",
+);
+
 /// Title and meaning where the log of a JVM shows it.
 const COLLECTIONS: (&str, &str) = (
     "Collections of garbage are in the kernel",

@@ -255,6 +255,57 @@ fn a_function_that_only_calls_others_counts_with_them() {
 }
 
 #[test]
+fn a_table_of_which_one_row_was_opened_counts_as_one_without_callers() {
+    let table = |rows: &str| {
+        format!(
+            "+   72.00%    15.20%  app  libc.so.6          [.] __memset_avx2_unaligned_erms\n\
+             +   64.20%     0.00%  app  [kernel.kallsyms]  [k] asm_exc_page_fault\n\
+             +   44.30%     1.60%  app  [kernel.kallsyms]  [k] handle_mm_fault\n{rows}\
+             -   28.00%    20.50%  app  app                [.] main\n   + 14.50% 0\n   - 13.50% main\n      + __munmap\n"
+        )
+    };
+    let new = table("+   41.10%     3.10%  app  [kernel.kallsyms]  [k] do_anonymous_page\n");
+    let found = must_find(&imported(Kind::PerfTop, &new), "fault-churn");
+    assert!(found.summary.starts_with("41 % of all samples"), "{}", found.summary);
+    assert!(found.title.contains("on new memory"), "nobody counted what is given back: {}", found.title);
+    // A fault may as well be for a page of a file, or of swap.
+    assert!(found_in(&table(""), "fault-churn").is_none());
+}
+
+#[test]
+fn exceptions_are_page_faults_where_memory_is_taken_as_well() {
+    let entries = [("error_entry", 6.0), ("sync_regs", 5.0), ("swapgs_restore_regs_and_return_to_usermode", 5.0)];
+    let taken = [("clear_page_erms", 4.0), ("do_anonymous_page", 2.0)];
+    must_find(&profile(&[entries.as_slice(), &taken, &[("work", 78.0)]].concat()), "fault-churn");
+    assert!(found(&ask(&profile(&[entries.as_slice(), &[("work", 84.0)]].concat())), "fault-churn").is_none());
+}
+
+#[test]
+fn maps_that_are_changed_all_the_time_have_a_name() {
+    let changes =
+        profile(&[("vma_rb_augment_cb", 28.0), ("vma_adjust", 4.0), ("perf_event_mmap", 4.0), ("work", 64.0)]);
+    let found = must_find(&changes, "unexplained-system-time");
+    assert!(found.title.contains("Maps of memory") && found.summary.contains("32 %"), "{found:?}");
+}
+
+#[test]
+fn what_counting_memory_for_groups_costs_has_a_name() {
+    let charges = profile(&[
+        ("page_counter_try_charge", 7.0),
+        ("try_charge_memcg", 6.0),
+        ("__sk_mem_reduce_allocated", 6.0),
+        ("work", 81.0),
+    ]);
+    let found = must_find(&charges, "unexplained-system-time");
+    assert!(found.title.contains("control groups") && found.summary.contains("19 %"), "{found:?}");
+    let all = "16.77%  [kernel]  [k] page_counter_try_charge\n16.56%  [kernel]  [k] page_counter_cancel\n\
+               18.65%  [kernel]  [k] try_charge_memcg\n";
+    let asked = of_pasted(all);
+    let finding = self::found(&asked, "unexplained-system-time").expect("what CPUs do");
+    assert!(finding.title.contains("control groups"), "not memory management as a whole: {}", finding.title);
+}
+
+#[test]
 fn a_disk_that_is_waited_for_is_not_unexplained_time_of_the_kernel() {
     let rows = |wa: u32| {
         let mut text = "r b swpd free buff cache si so bi bo in cs us sy id wa st\n".to_owned();
@@ -850,12 +901,12 @@ fn caches_that_are_mostly_room_of_objects_that_are_gone_are_told() {
 
 #[test]
 fn a_profile_that_is_mostly_memory_management_says_so_where_nothing_has_a_better_name() {
-    let charges = "16.77%  [kernel]  [k] page_counter_try_charge\n16.56%  [kernel]  [k] page_counter_cancel\n\
-                   15.65%  [kernel]  [k] try_charge_memcg\n";
-    let asked = of_pasted(charges);
+    let locks = "18.77%  [kernel]  [k] lock_page_memcg\n17.56%  [kernel]  [k] memcg_check_events\n\
+                 15.65%  [kernel]  [k] unlock_page_memcg\n";
+    let asked = of_pasted(locks);
     let finding = found(&asked, "unexplained-system-time").expect("what CPUs do");
     assert_eq!((finding.title.as_str(), finding.confidence), ("CPUs are busy with memory management", Confidence::Low));
-    let other = "36.77%  [kernel]  [k] ext4_htree_store_dirent\n16.56%  [kernel]  [k] tcp_ack\n15.65%  [kernel]  [k] page_counter_cancel\n";
+    let other = "36.77%  [kernel]  [k] ext4_htree_store_dirent\n16.56%  [kernel]  [k] tcp_ack\n15.65%  [kernel]  [k] lock_page_memcg\n";
     assert!(found(&of_pasted(other), "unexplained-system-time").is_none());
     let named = "46.77%  [kernel]  [k] copy_pte_range\n16.56%  [kernel]  [k] page_counter_cancel\n";
     assert!(found(&of_pasted(named), "unexplained-system-time").is_none(), "it has a name");
