@@ -47,6 +47,19 @@ struct Round {
     copies_on_qemus: f64,
 }
 
+/// Two measurements, one after the other.
+fn both<A, B>(
+    is_first_first: bool,
+    first: impl FnOnce() -> Result<A, String>,
+    second: impl FnOnce() -> Result<B, String>,
+) -> Result<(A, B), String> {
+    if is_first_first {
+        return Ok((first()?, second()?));
+    }
+    let second = second()?;
+    Ok((first()?, second))
+}
+
 fn measure() -> Result<bool, String> {
     let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("lab-cache");
     eprintln!("measuring how long guests take to boot; about {} s", ROUNDS * 60);
@@ -55,21 +68,10 @@ fn measure() -> Result<bool, String> {
     let image = image(&cache)?;
     let mut rounds = Vec::new();
     for number in 0..ROUNDS {
-        let (ours, theirs) = if number % 2 == 0 {
-            let ours = pagewise(&cache)?;
-            (ours, virtme(&cache, &image)?)
-        } else {
-            let theirs = virtme(&cache, &image)?;
-            (pagewise(&cache)?, theirs)
-        };
+        let is_ours_first = number % 2 == 0;
+        let (ours, theirs) = both(is_ours_first, || pagewise(&cache), || virtme(&cache, &image))?;
         let on_qemus = ["--qemu-opts", QEMUS_OWN];
-        let (copying, on_qemus) = if number % 2 == 0 {
-            let copying = copies(&cache, &[])?;
-            (copying, copies(&cache, &on_qemus)?)
-        } else {
-            let on_qemus = copies(&cache, &on_qemus)?;
-            (copies(&cache, &[])?, on_qemus)
-        };
+        let (copying, on_qemus) = both(is_ours_first, || copies(&cache, &[]), || copies(&cache, &on_qemus))?;
         rounds.push(Round {
             pagewise: ours.0,
             agent: ours.1,

@@ -2,6 +2,7 @@
 
 use super::gate::PATIENCE;
 use std::fmt;
+use std::time::Duration;
 
 /// Why a run is invalid. What a plan's own `[[invalidate]]` says is not among these.
 #[derive(Clone, Debug, PartialEq)]
@@ -75,6 +76,22 @@ impl Invalid {
             ),
             Invalid::NoticedLate(_) => Some("pagewise top shows who takes the CPUs"),
             Invalid::CutOff { .. } | Invalid::PairCut | Invalid::GuestLost(_) => None,
+        }
+    }
+}
+
+impl Invalid {
+    /// How long to wait before the second try: who takes the CPUs for a moment spoils a short job three times within a second.
+    #[must_use]
+    pub fn pause(&self) -> Duration {
+        match self {
+            Invalid::Stolen { .. } | Invalid::NoticedLate(_) => Duration::from_secs(2),
+            // These wait by themselves, or have nothing to wait for.
+            Invalid::Changed(_)
+            | Invalid::NotAtRest(_)
+            | Invalid::CutOff { .. }
+            | Invalid::PairCut
+            | Invalid::GuestLost(_) => Duration::ZERO,
         }
     }
 }

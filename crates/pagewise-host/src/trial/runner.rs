@@ -85,8 +85,8 @@ pub struct HostRunner<'a> {
     pub warned_of_absent_jvm: bool,
     /// What is to be told of the point that runs.
     pub told: Vec<Warning>,
-    /// What may help where the last point was invalid.
-    pub remedy: Option<&'static str>,
+    /// Why the last point was invalid, where it was.
+    pub invalid: Option<Invalid>,
 }
 
 /// A metric that a regular expression finds in the job's output.
@@ -112,21 +112,22 @@ impl OutputMetric {
 struct Ending {
     outcome: Outcome,
     reason: Option<String>,
-    /// What may help where it makes the point invalid.
-    remedy: Option<&'static str>,
+    /// Why it makes the point invalid, where it does.
+    invalid: Option<Invalid>,
 }
 
 impl Ending {
     fn ok() -> Ending {
-        Ending { outcome: Outcome::Ok, reason: None, remedy: None }
+        Ending { outcome: Outcome::Ok, reason: None, invalid: None }
     }
 
-    fn invalid(why: &Invalid) -> Ending {
-        Ending { remedy: why.remedy(), ..Ending::because(Outcome::Invalid, why.to_string()) }
+    fn invalid(why: Invalid) -> Ending {
+        let ending = Ending::because(Outcome::Invalid, why.to_string());
+        Ending { invalid: Some(why), ..ending }
     }
 
     fn because(outcome: Outcome, reason: impl Into<String>) -> Ending {
-        Ending { outcome, reason: Some(reason.into()), remedy: None }
+        Ending { outcome, reason: Some(reason.into()), invalid: None }
     }
 }
 
@@ -153,7 +154,7 @@ impl PointRunner for HostRunner<'_> {
     }
 
     fn remedy(&self) -> Option<&'static str> {
-        self.remedy
+        self.invalid.as_ref().and_then(Invalid::remedy)
     }
 
     fn boot_needed(&self, planned: &PlannedPoint) -> Option<Boot> {
@@ -172,6 +173,9 @@ impl PointRunner for HostRunner<'_> {
         starting: Starting<'_>,
     ) -> Result<Record, TrialError> {
         self.told.clear();
+        // The more often, the longer.
+        let pause = self.invalid.take().map_or(Duration::ZERO, |invalid| invalid.pause() * attempt.saturating_sub(1));
+        self.interrupt.wait(pause);
         let policy = self.policies.get(&planned.cell).cloned().unwrap_or_default();
         let resolved = tunable::resolve(self.root, self.places, &policy)?;
         let mut context = RunContext::new(self.fresh_scratch(planned, attempt)?, resolved.job.clone());
@@ -426,12 +430,12 @@ impl HostRunner<'_> {
         let measured = match measured? {
             Ok(measured) => measured,
             Err(invalid) => {
-                (point.reason, self.remedy) = (Some(invalid.to_string()), invalid.remedy());
+                (point.reason, self.invalid) = (Some(invalid.to_string()), Some(invalid));
                 return Ok(Record { point, vmstat_before: empty(), vmstat_after: empty() });
             }
         };
         let ending = self.ending(&measured, foreign, context)?;
-        self.remedy = ending.remedy;
+        self.invalid = ending.invalid;
         point.started_at = measured.started_at;
         (point.outcome, point.reason) = (ending.outcome, ending.reason);
         if matches!(point.outcome, Outcome::Failed | Outcome::Oom | Outcome::Timeout)
@@ -457,15 +461,15 @@ impl HostRunner<'_> {
             return Err(TrialError::Interrupted);
         }
         if let Some(foreign) = foreign {
-            return Ok(Ending::invalid(&foreign));
+            return Ok(Ending::invalid(foreign));
         }
         if let Some(share) = measured.after.steal_since(&measured.before).filter(|share| *share > self.steal_limit) {
             let limit = self.steal_limit;
-            return Ok(Ending::invalid(&Invalid::Stolen { share, limit }));
+            return Ok(Ending::invalid(Invalid::Stolen { share, limit }));
         }
         let JobEnded { wall, noticed_late, .. } = measured.job;
         if noticed_late > (LATE_LIMIT_SHARE * wall).max(LATE_LIMIT_SECONDS) {
-            return Ok(Ending::invalid(&Invalid::NoticedLate(noticed_late)));
+            return Ok(Ending::invalid(Invalid::NoticedLate(noticed_late)));
         }
         if measured.job.stopped == Some(Stopped::Timeout) {
             let reason = format!("stopped after {} (--timeout)", words::seconds(self.timeout));

@@ -51,6 +51,7 @@ levels.buffered = "workload.stream=buffered"
 blocks = 3
 warmup = 0
 steal_limit = 0.9
+memory_drift_limit = 0.1
 "#;
 
 #[test]

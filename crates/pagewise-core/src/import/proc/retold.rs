@@ -21,18 +21,18 @@ const NUMASTAT: [(&str, &str); 6] = [
 
 /// What `vmstat -s` calls numbers of these files (procps-ng 4.0.4, `sum_format`). What it calls pages paged in are KiB.
 const SUMMARY: [(&str, &str, &str); 12] = [
-    ("K total memory", "/proc/meminfo", "MemTotal"),
-    ("K active memory", "/proc/meminfo", "Active"),
-    ("K inactive memory", "/proc/meminfo", "Inactive"),
-    ("K free memory", "/proc/meminfo", "MemFree"),
-    ("K buffer memory", "/proc/meminfo", "Buffers"),
-    ("K swap cache", "/proc/meminfo", "Cached"),
-    ("K total swap", "/proc/meminfo", "SwapTotal"),
-    ("K free swap", "/proc/meminfo", "SwapFree"),
-    ("pages paged in", "/proc/vmstat", "pgpgin"),
-    ("pages paged out", "/proc/vmstat", "pgpgout"),
-    ("pages swapped in", "/proc/vmstat", "pswpin"),
-    ("pages swapped out", "/proc/vmstat", "pswpout"),
+    ("K total memory", MEMINFO, "MemTotal"),
+    ("K active memory", MEMINFO, "Active"),
+    ("K inactive memory", MEMINFO, "Inactive"),
+    ("K free memory", MEMINFO, "MemFree"),
+    ("K buffer memory", MEMINFO, "Buffers"),
+    ("K swap cache", MEMINFO, "Cached"),
+    ("K total swap", MEMINFO, "SwapTotal"),
+    ("K free swap", MEMINFO, "SwapFree"),
+    ("pages paged in", VMSTAT, "pgpgin"),
+    ("pages paged out", VMSTAT, "pgpgout"),
+    ("pages swapped in", VMSTAT, "pswpin"),
+    ("pages swapped out", VMSTAT, "pswpout"),
 ];
 
 /// The parts of all CPU time as it prints them, in the order of `/proc/stat`. Old versions end before the last.

@@ -88,7 +88,7 @@ impl Session<'_> {
             other_settings: OtherSettings::new(&self.root),
             warned_of_absent_jvm: false,
             told: Vec::new(),
-            remedy: None,
+            invalid: None,
         };
         let worked = work(&mut runner, told.as_ref());
         let released = runner.dataset.as_mut().map_or(Ok(()), Dataset::release);
