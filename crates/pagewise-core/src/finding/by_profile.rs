@@ -24,14 +24,19 @@ struct ProfileRule {
     may_be_another_lock: bool,
     /// From which part of the samples on. Ours: twice what the rule asks for beside other evidence, where that is little.
     least: f64,
-    /// Title and meaning in place of the rule's, and where it keeps its own.
-    other: Option<(&'static str, &'static str)>,
-    keeps_its_own: fn(&Observed) -> bool,
+    other: Option<OtherTitle>,
+}
+
+/// Title and meaning in place of a rule's.
+struct OtherTitle {
+    title: (&'static str, &'static str),
+    /// Where the rule keeps its own.
+    unless: fn(&Observed) -> bool,
 }
 
 impl ProfileRule {
     const fn of(rule: &'static str, family: Family, least: f64) -> ProfileRule {
-        ProfileRule { rule, family, not: &[], may_be_another_lock: false, least, other: None, keeps_its_own: |_| false }
+        ProfileRule { rule, family, not: &[], may_be_another_lock: false, least, other: None }
     }
 
     const fn not(self, not: &'static [Family]) -> ProfileRule {
@@ -42,12 +47,12 @@ impl ProfileRule {
         ProfileRule { may_be_another_lock: true, ..self }
     }
 
-    const fn called(self, other: (&'static str, &'static str)) -> ProfileRule {
-        ProfileRule { other: Some(other), ..self }
+    const fn called(self, title: (&'static str, &'static str)) -> ProfileRule {
+        self.called_unless(title, |_| false)
     }
 
-    const fn unless(self, keeps_its_own: fn(&Observed) -> bool) -> ProfileRule {
-        ProfileRule { keeps_its_own, ..self }
+    const fn called_unless(self, title: (&'static str, &'static str), unless: fn(&Observed) -> bool) -> ProfileRule {
+        ProfileRule { other: Some(OtherTitle { title, unless }), ..self }
     }
 
     /// Without callers some functions of a mechanism stand for all of it.
@@ -91,8 +96,7 @@ const NAMED: &[ProfileRule] = &[
     ProfileRule::of("dying-cgroups", Family::CgroupUpkeep, 0.10).not(&[Family::Reclaim]),
     ProfileRule::of("fault-churn", Family::Churn, 0.20)
         .not(rules::NOT_CHURN)
-        .called(rules::TOUCHED)
-        .unless(rules::is_given_back_counted),
+        .called_unless(rules::TOUCHED, rules::is_given_back_counted),
     ProfileRule::of("tlb-shootdowns", Family::Shootdown, 0.10).not(&[
         Family::Reclaim,
         Family::Compaction,
@@ -179,7 +183,7 @@ fn draft(named: &ProfileRule, case: &Case<'_>, evidence: &[Evidence], missing: &
             named.family.words(),
             if by_locks { ", or waited for locks, of whom was not recorded" } else { "" },
         ),
-        other: named.other.filter(|_| !(named.keeps_its_own)(case.observed)),
+        other: named.other.as_ref().filter(|other| !(other.unless)(case.observed)).map(|other| other.title),
         at_least: (share >= SEVERE && of_listed.is_none() && !is_few).then_some(Severity::Medium),
         confidence: Some(Confidence::Low),
         tiers: vec![Tier::Stacks],

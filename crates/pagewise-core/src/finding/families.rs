@@ -110,8 +110,7 @@ struct WithCallees {
 impl WithCallees {
     /// Whether it is for every page fault alike.
     fn is_any_fault(&self) -> bool {
-        self.bits & Family::FaultEntry.bit() != 0
-            || matches!(self.function.as_str(), "handle_mm_fault" | "__handle_mm_fault" | "handle_pte_fault")
+        self.bits & (Family::FaultEntry.bit() | Family::FaultHandling.bit()) != 0
     }
 }
 
@@ -186,17 +185,34 @@ const FORGETS: u64 = Family::Shootdown.bit()
     | Family::Migration.bit()
     | Family::Numa.bit();
 
-/// Whether less than half of the samples whose innermost function is the kernel's have a caller.
-fn has_few_callers(profile: &Profile) -> bool {
-    let (mut all, mut with_callers) = (0u64, 0u64);
-    for sample in &profile.samples {
-        let Some((parent, frame)) = profile.stacks.node(sample.stack) else { continue };
-        if profile.stacks.frames().get(frame as usize).is_some_and(Frame::is_kernel) {
-            all = all.saturating_add(sample.count);
-            with_callers = with_callers.saturating_add(if parent.is_some() { sample.count } else { 0 });
+/// Of how many samples the caller of the innermost function is known.
+#[derive(Default)]
+struct Callers {
+    /// Of any sample at all.
+    any: bool,
+    /// Samples whose innermost function is the kernel's, and those of them with a caller.
+    kernel: u64,
+    known: u64,
+}
+
+impl Callers {
+    fn of(profile: &Profile) -> Callers {
+        let mut callers = Callers::default();
+        for sample in &profile.samples {
+            let Some((parent, frame)) = profile.stacks.node(sample.stack) else { continue };
+            callers.any |= parent.is_some();
+            if profile.stacks.frames().get(frame as usize).is_some_and(Frame::is_kernel) {
+                callers.kernel = callers.kernel.saturating_add(sample.count);
+                callers.known = callers.known.saturating_add(if parent.is_some() { sample.count } else { 0 });
+            }
         }
+        callers
     }
-    with_callers < all.div_ceil(2) || all == 0
+
+    /// Less than half, as in a table of which somebody opened one row.
+    fn are_few(&self) -> bool {
+        self.known < self.kernel.div_ceil(2) || self.kernel == 0
+    }
 }
 
 impl ProfileSeen {
@@ -205,10 +221,8 @@ impl ProfileSeen {
     #[must_use]
     pub fn of(profile: Profile, gaps: &[Gap], callees: Option<&str>) -> ProfileSeen {
         let is_clock = profile.event != Some(SamplingEvent::Cycles);
-        let has_caller =
-            |sample: &StackSample| profile.stacks.node(sample.stack).is_some_and(|(parent, _)| parent.is_some());
-        let is_flat = !profile.samples.iter().any(has_caller);
-        let has_few_callers = has_few_callers(&profile);
+        let callers = Callers::of(&profile);
+        let (is_flat, has_few_callers) = (!callers.any, callers.are_few());
         let is_queue_for_map = is_flat && is_queue_of_semaphore(&profile);
         let frames = profile.stacks.frames();
         // Without callers other CPUs are asked to forget translations where something in sight gives them a reason.
@@ -300,7 +314,7 @@ impl ProfileSeen {
     /// program does.
     #[must_use]
     pub fn trouble_of(&self, function: &str) -> Option<Family> {
-        const EVERYDAY: [Family; 7] = [
+        const EVERYDAY: [Family; 8] = [
             Family::LockSpin,
             Family::SystemCall,
             Family::FileData,
@@ -308,6 +322,7 @@ impl ProfileSeen {
             Family::ChangeMap,
             Family::CrossCall,
             Family::MapUse,
+            Family::FaultHandling,
         ];
         let bits = families_of(function, self.profile.event != Some(SamplingEvent::Cycles));
         let mut families = FUNCTIONS.iter().map(|(family, _)| *family);

@@ -76,6 +76,8 @@ pub enum Family {
     ForkCopy,
     /// Entering and leaving page faults, whatever they are for.
     FaultEntry,
+    /// Finding out what a page fault is for: new memory, a page of a file, one in swap.
+    FaultHandling,
     /// Taking down the memory that a process had before it started another program.
     ExecTeardown,
     /// Keeping, for each page, the list of who has it mapped: trees and locks that all forks of a process and all that map a file share.
@@ -135,6 +137,7 @@ impl Family {
             Family::FileFault => "page faults on files",
             Family::ForkCopy => "copying page tables at forks",
             Family::FaultEntry => "entering page faults",
+            Family::FaultHandling => "handling page faults",
             Family::ExecTeardown => "taking down what a fork copied, at exec",
             Family::ReverseMap => "lists of who maps what",
             Family::CrossCall => "having other CPUs run a function",
@@ -1355,6 +1358,7 @@ pub const FUNCTIONS: &[(Family, &[&str])] = &[
             "swapgs_restore_regs_and_return_to_usermode",
         ],
     ),
+    (Family::FaultHandling, &["handle_mm_fault", "__handle_mm_fault", "handle_pte_fault"]),
     (
         Family::GiveBack,
         &[

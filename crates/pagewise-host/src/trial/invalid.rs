@@ -81,11 +81,13 @@ impl Invalid {
 }
 
 impl Invalid {
-    /// How long to wait before the second try: who takes the CPUs for a moment spoils a short job three times within a second.
+    /// How long to wait before a further attempt, the more often the longer: who takes the CPUs for a moment spoils a short job three
+    /// times within a second.
     #[must_use]
-    pub fn pause(&self) -> Duration {
+    pub fn pause(&self, attempt: u32) -> Duration {
+        const EACH: Duration = Duration::from_secs(2);
         match self {
-            Invalid::Stolen { .. } | Invalid::NoticedLate(_) => Duration::from_secs(2),
+            Invalid::Stolen { .. } | Invalid::NoticedLate(_) => EACH * attempt.saturating_sub(1),
             // These wait by themselves, or have nothing to wait for.
             Invalid::Changed(_)
             | Invalid::NotAtRest(_)
@@ -115,6 +117,20 @@ impl fmt::Display for Invalid {
             Invalid::CutOff { had_started: false } => f.write_str("Pagewise ended while it was being made ready"),
             Invalid::PairCut => f.write_str("its pair was cut by a pause; both points are run again"),
             Invalid::GuestLost(why) => write!(f, "it was lost with its guest: {why}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_who_lost_the_cpus_waits_and_longer_each_time() {
+        let waits = |invalid: &Invalid| [1, 2, 3].map(|attempt| invalid.pause(attempt).as_secs());
+        for invalid in Invalid::ALL {
+            let lost_the_cpus = matches!(invalid, Invalid::Stolen { .. } | Invalid::NoticedLate(_));
+            assert_eq!(waits(&invalid), if lost_the_cpus { [0, 2, 4] } else { [0; 3] }, "{invalid}");
         }
     }
 }

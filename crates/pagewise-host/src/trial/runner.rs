@@ -173,8 +173,7 @@ impl PointRunner for HostRunner<'_> {
         starting: Starting<'_>,
     ) -> Result<Record, TrialError> {
         self.told.clear();
-        // The more often, the longer.
-        let pause = self.invalid.take().map_or(Duration::ZERO, |invalid| invalid.pause() * attempt.saturating_sub(1));
+        let pause = self.invalid.take().map_or(Duration::ZERO, |invalid| invalid.pause(attempt));
         self.interrupt.wait(pause);
         let policy = self.policies.get(&planned.cell).cloned().unwrap_or_default();
         let resolved = tunable::resolve(self.root, self.places, &policy)?;

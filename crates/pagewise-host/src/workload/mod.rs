@@ -8,6 +8,7 @@ pub mod java;
 pub mod jitter;
 mod kept;
 pub(crate) mod partial;
+mod random;
 pub mod spark;
 pub mod terasort;
 

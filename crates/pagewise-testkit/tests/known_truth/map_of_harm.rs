@@ -2,7 +2,7 @@
 //! `docs/method/guard.md` those with a guard: what of that it gives back, and what else does; `docs/method/spark-policies.md` those of Spark on huge pages.
 
 use crate::figure;
-use pagewise_core::comparison::found::{BlockDifference, Comparison, MeasureContrast};
+use pagewise_core::comparison::found::{BlockDifference, Comparison, MeasureContrast, Summary};
 use pagewise_core::experiment::analysis::Analysis;
 use pagewise_core::stats::paired_ratio;
 use std::fs;
@@ -94,10 +94,7 @@ fn of_guards(analysis: &Analysis) -> String {
                 },
             );
             // Measures of a run stand beside the first metric.
-            let cpu = |one: &Comparison| {
-                let of = |name| measure(one, name).map(|found| format!("{:.3}", found.b_mean));
-                Some(format!("{} + {} + {}", of("stream_cpu")?, of("kswapd_cpu")?, of("guard_cpu")?))
-            };
+            let cpu = |one: &Comparison| cpu_for_each_gib(one).map(|[_, cpu]| cpu);
             let cpu =
                 cpu(kernel).zip(cpu(guarded)).map_or_else(String::new, |(before, after)| format!("{before} → {after}"));
             text.push_str(&format!(
@@ -117,6 +114,41 @@ fn guards() -> String {
                 CPU, s/GiB: stream + kswapd + guard, buffered → arm |\n\
                 | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n";
     std::iter::once(head.to_owned()).chain(analyses("guard").iter().map(of_guards)).collect()
+}
+
+/// What a GiB of the stream costs in CPU seconds, for each level: the stream itself, kswapd, the guard.
+fn cpu_for_each_gib(one: &Comparison) -> Option<[String; 2]> {
+    let [stream, kswapd, guard] = ["stream_cpu", "kswapd_cpu", "guard_cpu"].map(|name| measure(one, name));
+    let [stream, kswapd, guard] = [stream?, kswapd?, guard?];
+    let sum = |of: fn(&MeasureContrast) -> f64| format!("{:.3} + {:.3} + {:.3}", of(stream), of(kswapd), of(guard));
+    Some([sum(|one| one.a_mean), sum(|one| one.b_mean)])
+}
+
+/// A row for each cell in which a guard has nothing to give back.
+fn no_harm() -> String {
+    let mut text = String::from(
+        "| cell | steps together, with the guard | what the stream got | hits of the hot file: without, with | n | \
+         CPU, s/GiB: stream + kswapd + guard, without → with |\n\
+         | --- | --- | --- | --- | --- | --- |\n",
+    );
+    for (name, analysis) in named("guard-no-harm") {
+        let of = |metric| contrast(&analysis, "without", "with", metric);
+        let (Some(steps), Some(hits)) = (of("step_sum"), of("hot_hits")) else { continue };
+        let mean =
+            |values: &Summary| values.mean.map_or_else(|| "–".to_owned(), |mean| format!("{:.2} %", mean * 100.0));
+        let cpu =
+            cpu_for_each_gib(steps).map_or_else(|| "–".to_owned(), |[without, with]| format!("{without} → {with}"));
+        text.push_str(&format!(
+            "| {} | {} | {} | {}, {} | {} | {cpu} |\n",
+            name.replace('-', " "),
+            percent(steps),
+            percent_of(&analysis, "without", "with", "stream_rate"),
+            mean(&hits.a_values),
+            mean(&hits.b_values),
+            steps.blocks,
+        ));
+    }
+    text
 }
 
 /// A row for each arm of a trial that compares the guard with what else there is.
@@ -277,6 +309,7 @@ fn the_map_of_harm_in_the_reference_shows_the_committed_trials() {
 #[test]
 fn what_guards_give_back_in_the_reference_is_that_of_the_committed_trials() {
     page_shows("docs/method/guard.md", "guard", &guards());
+    page_shows("docs/method/guard.md", "no-harm", &no_harm());
     page_shows("docs/method/guard.md", "arms", &guard_arms());
     file_shows("docs/method/guard-arms.svg", &figure_of_arms());
 }

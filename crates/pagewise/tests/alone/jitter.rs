@@ -35,6 +35,7 @@ available = "4G"
 warmup = 1
 rate = "300M"
 folios = "small"
+hot_file = "64M"
 
 [[metric]]
 name = "step_sum"
@@ -64,9 +65,9 @@ fn each_control_is_what_it_says_and_all_of_them_end_with_the_trial_however_it_en
     let quiet = || Stdio::null();
     let mut trial =
         pagewise(&desk).args(["trial", "run", "small.toml"]).stderr(quiet()).stdout(quiet()).spawn().unwrap();
-    // Ballast, stream and probe.
+    // Ballast, stream, probe, and who reads a hot file.
     let began = Instant::now();
-    while parts().len() < 3 && began.elapsed() < Duration::from_secs(120) {
+    while parts().len() < 4 && began.elapsed() < Duration::from_secs(120) {
         thread::sleep(Duration::from_millis(50));
     }
     trial.kill().unwrap();
@@ -91,6 +92,9 @@ fn each_control_is_what_it_says_and_all_of_them_end_with_the_trial_however_it_en
             // A busy host may not give it all, but never more.
             Some(rate) => assert!((50e6..330e6).contains(rate) && measures["stream_cpu"] > 0.0, "{cell}: {measures:?}"),
         }
+        // What another program reads all the time stays in memory, whatever streams beside it.
+        let hits = measures["hot_hits"];
+        assert!((if cell == "buffered" { 0.9 } else { 0.999 }..=1.0).contains(&hits), "{cell}: {hits}");
         // 16 MiB is what others on the host may cause. A control that reclaims is none.
         let stolen = point.counters["pgsteal_file"] * 4096;
         assert_eq!(stolen > 16 << 20, cell == "buffered", "{cell} had {} MiB reclaimed", stolen >> 20);

@@ -58,6 +58,8 @@ pub struct Arguments {
     pub available: Option<u64>,
     /// Whether the allocation probe runs beside the victim.
     pub probe: bool,
+    /// Bytes of a file that another program beside the victim reads again and again.
+    pub hot_file: Option<u64>,
     /// Seconds from a steady state to the start of the victim.
     pub warmup: u32,
     /// Where the stream's cache is charged.
@@ -106,6 +108,7 @@ impl Default for Arguments {
             on_disk: false,
             available: None,
             probe: true,
+            hot_file: None,
             warmup: 5,
             stream_cgroup: StreamCgroup::Own,
             stream_nice: 0,
@@ -154,6 +157,12 @@ pub(super) const ARGUMENTS: &[Argument] = &[
     argument("disk", "no", "yes gives the files blocks on the disk; else they are holes, and no disk decides"),
     argument("available", "what the host has", "memory left free or in caches; a ballast holds the rest, such as 6G"),
     argument("probe", "on", "an allocation probe beside the victim: 2 MiB mapped, touched and unmapped every 20 ms"),
+    argument(
+        "hot_file",
+        "none",
+        "bytes of a file that another program reads beside the victim, each part once in ten seconds, such as 512M: how much of it stays \
+         in memory",
+    ),
     argument("warmup", "5", "seconds from the first page that is reclaimed to the start of the victim"),
     argument(
         "stream_cgroup",
@@ -261,6 +270,7 @@ impl Arguments {
                 self.available = Some(available);
             }
             "probe" => self.probe = yes_or_no(["on", "off"])?,
+            "hot_file" => self.hot_file = if value == "none" { None } else { Some(bytes(name, value)?) },
             "warmup" => self.warmup = value.parse().map_err(|_| bad(name, value, "a number of seconds"))?,
             "stream_cgroup" => {
                 self.stream_cgroup = match value {

@@ -23,6 +23,7 @@ use pagewise_core::experiment::plan;
 use pagewise_core::metric::Direction;
 use pagewise_core::stats::summary;
 use pagewise_core::unit::Bytes;
+use part::hot_file::{HotFile, HotReads};
 use part::probe::Probed;
 use part::reclaimer::Reclaimed;
 use part::stream::{Access, ReadMode, Stream, StreamTotals};
@@ -69,6 +70,12 @@ const MEASURES: &[OwnMeasure] = &[
     measure("stream_cpu", "s/GiB", "CPU seconds of the streams for each GiB they moved"),
     measure("kswapd_cpu", "s/GiB", "CPU seconds of all kswapd threads for each GiB the streams moved (schedstat)"),
     measure("guard_cpu", "s/GiB", "CPU seconds of guards of Pagewise for each GiB the streams moved (schedstat)"),
+    OwnMeasure {
+        name: "hot_hits",
+        unit: "fraction",
+        direction: Direction::Higher,
+        meaning: "of what the program with the argument hot_file read, the part that was in memory right before",
+    },
     measure("reclaimer_cpu", "s/GiB", "CPU seconds of the argument reclaimer for each GiB the streams moved"),
 ];
 
@@ -102,6 +109,7 @@ pub struct Jitter {
 
 /// What goes on while a victim runs.
 struct Companions {
+    hot_file: Option<Companion>,
     streams: Vec<Companion>,
     reclaimer: Option<Companion>,
     probe: Option<Companion>,
@@ -137,6 +145,7 @@ struct WhatRanBeside {
     reclaimers: Reclaimers,
     reclaimed: Reclaimed,
     latencies: Option<Vec<f64>>,
+    hot_reads: Option<HotReads>,
 }
 
 impl Jitter {
@@ -247,6 +256,17 @@ impl Jitter {
         Ok(streams)
     }
 
+    /// A program whose file is in use, and all in memory.
+    fn start_hot_file(&self, arguments: &Arguments, cgroup: Option<&Path>) -> Result<Option<Companion>, WorkloadError> {
+        let Some(bytes) = arguments.hot_file else { return Ok(None) };
+        let file = HotFile::of(self.folder.join("hot"), bytes);
+        fs::create_dir_all(&self.folder).map_err(WorkloadError::file("create", &self.folder))?;
+        one_file(&file.path, file.length, arguments.on_disk, &self.interrupt)?;
+        let mut companion = Companion::start("the program with a hot file", &Part::HotFile(file), cgroup)?;
+        companion.ready(&self.interrupt, STEADY_WITHIN)?;
+        Ok(Some(companion))
+    }
+
     fn found(&self) -> Result<&WhatRanBeside, String> {
         self.found.as_ref().ok_or_else(|| "what went on beside the job was not counted".to_owned())
     }
@@ -342,9 +362,11 @@ impl Workload for Jitter {
         let own = arguments.stream_cgroup == StreamCgroup::Own;
         let scope = own.then(|| Scope::beside(&Root::live()));
         let cgroup = scope.as_ref().map_or(job, Scope::folder);
-        let streams = match arguments.stream {
-            Some(way) => self.start_streams(&arguments, way, cgroup),
-            None => Ok(Vec::new()),
+        // Before the streams, as what was in use before they came.
+        let hot_file = self.start_hot_file(&arguments, job);
+        let streams = match (arguments.stream, &hot_file) {
+            (Some(way), Ok(_)) => self.start_streams(&arguments, way, cgroup),
+            _ => Ok(Vec::new()),
         };
         // After the streams, which begin once the kernel has reclaimed.
         let reclaimer = match (arguments.reclaimer, &streams) {
@@ -357,13 +379,16 @@ impl Workload for Jitter {
         };
         // From here on `end_beside` ends them and removes the cgroup, whatever goes wrong.
         let reclaimers = Reclaimers::default();
-        let mut beside = Companions { streams: Vec::new(), reclaimer: None, probe: None, scope, reclaimers };
+        let mut beside =
+            Companions { hot_file: None, streams: Vec::new(), reclaimer: None, probe: None, scope, reclaimers };
         let began = (|| {
-            (beside.streams, beside.reclaimer, beside.probe) = (streams?, reclaimer?, probe?);
+            (beside.hot_file, beside.streams) = (hot_file?, streams?);
+            (beside.reclaimer, beside.probe) = (reclaimer?, probe?);
             for companion in beside.reclaimer.iter_mut().chain(&mut beside.probe) {
                 companion.ready(&self.interrupt, STEADY_WITHIN)?;
             }
-            let all = beside.streams.iter_mut().chain(&mut beside.reclaimer).chain(&mut beside.probe);
+            let readers = beside.streams.iter_mut().chain(&mut beside.hot_file);
+            let all = readers.chain(&mut beside.reclaimer).chain(&mut beside.probe);
             all.into_iter().try_for_each(Companion::begin)
         })();
         beside.reclaimers = Reclaimers::now();
@@ -372,12 +397,13 @@ impl Workload for Jitter {
     }
 
     fn end_beside(&mut self) -> Result<(), WorkloadError> {
-        let Some(Companions { streams, reclaimer, probe, scope, reclaimers }) = self.beside.take() else {
+        let Some(Companions { hot_file, streams, reclaimer, probe, scope, reclaimers }) = self.beside.take() else {
             return Ok(());
         };
         let ballast = self.ballast.as_mut().map_or(Ok(()), Companion::check);
         let reclaimers = Reclaimers::now().since(reclaimers);
         let streamed: Result<Vec<StreamTotals>, _> = streams.into_iter().map(Companion::end).collect();
+        let hot_reads: Result<Option<HotReads>, _> = hot_file.map(Companion::end).transpose();
         let reclaimed: Result<Option<Reclaimed>, _> = reclaimer.map(Companion::end).transpose();
         let probed: Result<Option<Probed>, _> = probe.map(Companion::end).transpose();
         if let Some(scope) = scope {
@@ -396,6 +422,7 @@ impl Workload for Jitter {
             reclaimers,
             reclaimed: reclaimed?.unwrap_or_default(),
             latencies: probed?.map(|probed| probed.latencies),
+            hot_reads: hot_reads?,
         });
         Ok(())
     }
@@ -414,6 +441,10 @@ impl Workload for Jitter {
         if let Some(of_allocations) = name.strip_prefix("alloc_") {
             let latencies = found.latencies.as_deref().ok_or("the probe did not run beside the victim")?;
             return of_sample(of_allocations, latencies);
+        }
+        if name == "hot_hits" {
+            let reads = found.hot_reads.filter(|reads| reads.bytes > 0).ok_or("no program had a hot file")?;
+            return Ok(reads.cached as f64 / reads.bytes as f64);
         }
         let streamed = found.streamed.ok_or("there was no stream")?;
         let gib = streamed.bytes as f64 / f64::from(1 << 30);

@@ -1,8 +1,8 @@
 //! `spark:kmeans`: MLlib's k-means over cached points, an iteration at a time.
 
+use super::super::random::{mixed, share};
 use super::arguments::{Arguments, CONF, HEAP, Kind, MASTER, VERSION};
 use super::outcome::Outcome;
-use super::random::{mixed, share};
 use super::{FETCH, MEASURES, PLACES, Program, Spark};
 use crate::workload::{Argument, BuiltIn};
 

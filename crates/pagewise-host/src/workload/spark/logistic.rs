@@ -1,8 +1,8 @@
 //! `spark:logistic`: MLlib's logistic regression by gradient descent over cached points, a step at a time.
 
+use super::super::random::{mixed, share};
 use super::arguments::{Arguments, CONF, Kind, LARGE_HEAP, MASTER, VERSION};
 use super::outcome::{Outcome, numbers};
-use super::random::{mixed, share};
 use super::{FETCH, MEASURES, PLACES, Program, Spark};
 use crate::workload::{Argument, BuiltIn};
 use std::num::NonZero;

@@ -1,9 +1,9 @@
 //! `spark:micro`: objects of 4 KB, cached, all visited, again and again. The microbenchmark of Miyazato and Yamada, with the order
 //! of the visits and the bytes touched as arguments, because these decide what huge pages can give.
 
+use super::super::random::mixed;
 use super::arguments::{Arguments, CONF, HEAP, Kind, MASTER, VERSION};
 use super::outcome::Outcome;
-use super::random::mixed;
 use super::{FETCH, MEASURES, PLACES, Program, Spark};
 use crate::workload::{Argument, BuiltIn};
 

@@ -12,7 +12,6 @@ pub mod logistic;
 pub mod micro;
 mod outcome;
 pub mod pagerank;
-mod random;
 
 pub use distribution::Distribution;
 

@@ -1,8 +1,8 @@
 //! `spark:pagerank`: GraphX's PageRank on a graph whose degrees follow a power law.
 
+use super::super::random::{mixed, share};
 use super::arguments::{Arguments, CONF, Kind, LARGE_HEAP, MASTER, VERSION};
 use super::outcome::{Outcome, numbers};
-use super::random::{mixed, share};
 use super::{FETCH, MEASURES, PLACES, Program, Spark};
 use crate::workload::{Argument, BuiltIn};
 

@@ -3,6 +3,8 @@
 
 pub mod ballast;
 pub mod burst;
+pub mod hot_file;
+mod pace;
 pub mod probe;
 pub mod reclaimer;
 mod spoken;
@@ -25,6 +27,8 @@ pub enum Part {
     Ballast(ballast::Ballast),
     /// Streams through the page cache.
     Stream(stream::Stream),
+    /// Reads a file of its own again and again.
+    HotFile(hot_file::HotFile),
     /// Makes room beside a stream.
     Reclaimer(reclaimer::Reclaimer),
     /// Allocates beside the victim.
@@ -58,6 +62,7 @@ pub fn run(word: &str) -> io::Result<u8> {
     match part {
         Part::Ballast(ballast) => ballast.run(),
         Part::Stream(stream) => stream.run(),
+        Part::HotFile(file) => file.run(),
         Part::Reclaimer(reclaimer) => reclaimer.run(),
         Part::Probe => probe::beside(),
         Part::ProbeVictim(steps) => probe::victim(steps),

@@ -2,7 +2,7 @@
 //!
 //! Most stream from a file of holes: the cache does not know that no disk stands behind it, so no disk decides how fast it is.
 
-use super::own_cpu;
+use super::pace::Pace;
 use super::spoken::{self, Readiness};
 use crate::root::Root;
 use crate::source::vmstat;
@@ -16,8 +16,6 @@ use std::fs::{self, File};
 use std::io::{self, IoSliceMut};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::PathBuf;
-use std::thread;
-use std::time::{Duration, Instant};
 
 /// One call moves so much.
 const CHUNK: usize = 1 << 20;
@@ -103,20 +101,21 @@ impl Stream {
         self.be_nice()?;
         let mut goes = StreamPosition::of(self)?;
         self.fill(&mut goes, &spoken)?;
-        let mut count = Count::begin(self.rate);
+        let mut pace = Pace::begin(self.rate);
         let mut is_ready = false;
         while !spoken.is_over() {
             if spoken.begins() {
-                count = Count::begin(self.rate);
+                pace = Pace::begin(self.rate);
             }
-            count.add(goes.on()?);
-            count.keep_to_rate(&spoken);
-            if !is_ready && count.began.elapsed().as_secs_f64() >= self.warmup {
+            pace.add(goes.on()?);
+            pace.keep(&spoken);
+            if !is_ready && pace.began.elapsed().as_secs_f64() >= self.warmup {
                 is_ready = true;
                 spoken::ready()?;
             }
         }
-        spoken::answer(&count.counted())
+        let seconds = pace.began.elapsed().as_secs_f64();
+        spoken::answer(&StreamTotals { bytes: pace.moved, seconds, cpu: pace.cpu() })
     }
 
     /// Gives way to others. Where the scheduler groups by session (`sched_autogroup_enabled`), a nice value counts within a session
@@ -258,35 +257,4 @@ impl StreamPosition {
 /// The path of small file `number`: a thousand to a folder.
 pub(in super::super) fn small_file(folder: &std::path::Path, number: u64) -> PathBuf {
     folder.join(format!("{}/{number}", number / 1000))
-}
-
-struct Count {
-    began: Instant,
-    cpu: f64,
-    bytes: u64,
-    rate: Option<u64>,
-}
-
-impl Count {
-    fn begin(rate: Option<u64>) -> Count {
-        Count { began: Instant::now(), cpu: own_cpu(), bytes: 0, rate }
-    }
-
-    fn add(&mut self, bytes: u64) {
-        self.bytes += bytes;
-    }
-
-    /// Waits until so much was due. What was lost to a late wake-up is caught up with.
-    fn keep_to_rate(&self, spoken: &Readiness) {
-        let Some(rate) = self.rate else { return };
-        let due = Duration::from_secs_f64(self.bytes as f64 / rate as f64);
-        while !spoken.is_over() {
-            let Some(left) = due.checked_sub(self.began.elapsed()).filter(|left| !left.is_zero()) else { return };
-            thread::sleep(left.min(Duration::from_millis(50)));
-        }
-    }
-
-    fn counted(&self) -> StreamTotals {
-        StreamTotals { bytes: self.bytes, seconds: self.began.elapsed().as_secs_f64(), cpu: own_cpu() - self.cpu }
-    }
 }
