@@ -4,7 +4,7 @@ use super::answer::Answer;
 use super::coverage::{Coverage, gaps_of};
 use super::observed::{Hits, Windows};
 pub use crate::kernel_text::functions::Family;
-use crate::kernel_text::functions::{FUNCTIONS, families_of, families_of_thread, is_idle};
+use crate::kernel_text::functions::{FUNCTIONS, families_of, families_of_thread, is_idle, within_a_move};
 use crate::kernel_text::purpose::{Purpose, asks_for, within};
 pub use crate::recording::stack::ENOUGH_SAMPLES;
 use crate::recording::stack::NOT_LISTED;
@@ -246,7 +246,9 @@ impl ProfileSeen {
             let (parent, frame) = node.map_or((None, None), |(parent, frame)| (parent, Some(frame as usize)));
             // A parent always has a lower number.
             let above = parent.and_then(|parent| families.get(parent.0 as usize)).copied().unwrap_or(0);
-            let bits = above | frame.and_then(|frame| of_frame.get(frame)).copied().unwrap_or(0);
+            let own = frame.and_then(|frame| of_frame.get(frame)).copied().unwrap_or(0);
+            let is_moved = above & Family::Migration.bit() != 0;
+            let bits = above | if is_moved { within_a_move(own) } else { own };
             // With callers these say what other CPUs are asked to do.
             let is_for_translations = !is_flat && bits & Family::CrossCall.bit() != 0 && bits & FORGETS != 0;
             families.push(if is_for_translations { bits | Family::Shootdown.bit() } else { bits });

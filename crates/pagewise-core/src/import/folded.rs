@@ -1,5 +1,5 @@
-//! Collapsed stacks, as flame graphs are made of: `command;outermost;…;innermost 123` in each line; the stacks that bpftrace counts in a
-//! map (`@[kstack, comm] = count()`), a function in each line; and the flame graphs themselves, as pictures.
+//! Collapsed stacks, as flame graphs are made of: `command;outermost;…;innermost 123` in each line; stacks of bpftrace and BCC, a function
+//! in each line; and the flame graphs themselves, as pictures.
 //!
 //! Written by `stackcollapse-perf.pl` and its kin, by BCC's `profile -f`, by async-profiler, and by our own export. What a
 //! frame belongs to may stand behind it: `_[k]` the kernel, `_[j]` generated code, `_[i]` inlined there.
@@ -8,6 +8,7 @@ use super::flame_graph::{self, FlameGraph};
 use super::kernel_names::{self, idle_pid, is_kernel_thread};
 use super::listing::{Listing, ListingClock};
 use super::perf_row::{is_module, module_of};
+use super::stack_blocks::{self, CountedStack, StackBlocks};
 use super::words::{self, quoted};
 use super::{Kind, Parser, Problem};
 use crate::kernel_text::functions::without_suffix;
@@ -51,10 +52,9 @@ pub(super) struct Folded {
     /// Stacks without a count, each of one sample.
     uncounted: usize,
     lines: usize,
-    /// There are stacks of bpftrace, which counts.
-    has_maps: bool,
-    /// Functions of a stack of bpftrace that is being read, the innermost first.
-    of_map: Option<Vec<String>>,
+    /// Stacks with a function in each line, of tools that count.
+    blocks: StackBlocks,
+    has_blocks: bool,
     graph: FlameGraph,
 }
 
@@ -70,37 +70,18 @@ impl Folded {
             doubled: 0,
             uncounted: 0,
             lines: 0,
-            has_maps: false,
-            of_map: None,
+            blocks: StackBlocks::default(),
+            has_blocks: false,
             graph: FlameGraph::default(),
         }
     }
 
-    /// A line of a stack of bpftrace; whether it is one.
-    fn of_map(&mut self, text: &str) -> Result<bool, Problem> {
-        if begins_map(text) {
-            self.of_map = Some(Vec::new());
-            return Ok(true);
-        }
-        let Some(names) = &mut self.of_map else { return Ok(false) };
-        let Some((comm, count)) = ends_map(text) else {
-            // Between stacks of the kernel and of the program.
-            let name = text.trim_start_matches(',').trim();
-            if !name.is_empty() && names.len() < DEEPEST {
-                names.push(name.to_owned());
-            }
-            return Ok(true);
-        };
-        let names = self.of_map.take().unwrap_or_default();
-        let without_offset = |name: &str| name.rsplit_once('+').map_or(name.to_owned(), |(name, _)| name.to_owned());
-        let frames = names.iter().map(|name| Frame { name: without_offset(name), module: String::new() });
-        let frames: Vec<Frame> = frames.collect();
-        if !frames.is_empty() {
-            self.lines += 1;
-            self.has_maps = true;
-            self.add(None, comm, frames, count, false)?;
-        }
-        Ok(true)
+    fn take_block(&mut self, stack: CountedStack) -> Result<(), Problem> {
+        let CountedStack { pid, comm, names, count } = stack;
+        let frames = names.into_iter().map(|name| Frame { name, module: String::new() }).collect();
+        self.lines += 1;
+        self.has_blocks = true;
+        self.add(pid, &comm, frames, count, false)
     }
 
     /// A stack, the innermost function first.
@@ -192,21 +173,6 @@ impl Folded {
     }
 }
 
-/// `@[`, `@stacks[`: where bpftrace begins to print a key that is a stack.
-fn begins_map(text: &str) -> bool {
-    let name = text.strip_prefix('@').and_then(|rest| rest.strip_suffix('['));
-    name.is_some_and(|name| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_'))
-}
-
-/// `]: 12`, `, java]: 12`: where such a key ends, with the command that is a part of it, and its count.
-fn ends_map(text: &str) -> Option<(&str, u64)> {
-    let (key, count) = text.rsplit_once("]: ")?;
-    let comm = if key.is_empty() { "" } else { key.strip_prefix(',')?.trim() };
-    // A number is a process.
-    let comm = if comm.bytes().all(|byte| byte.is_ascii_digit()) { "" } else { comm };
-    count.trim().parse().ok().filter(|count| *count <= 1 << 53).map(|count| (comm, count))
-}
-
 /// The count behind a stack, and the stack.
 fn counted(line: &str) -> Option<(&str, u64)> {
     let (stack, count) = line.rsplit_once(char::is_whitespace)?;
@@ -230,8 +196,7 @@ fn is_uncounted(text: &str) -> bool {
 /// Whether a line is a stack of several frames, with a count or without.
 pub(super) fn recognises(line: &str) -> bool {
     let text = line.trim();
-    let is_of_map = begins_map(text) || ends_map(text).is_some_and(|_| text.starts_with([']', ',']));
-    is_of_map
+    stack_blocks::recognises(text)
         || is_uncounted(text)
         || flame_graph::recognises(text)
         || counted(line)
@@ -306,10 +271,12 @@ fn command(text: &str) -> (Option<u32>, &str) {
 impl Parser for Folded {
     fn line(&mut self, number: usize, line: &str) -> Result<(), Problem> {
         let text = line.trim();
-        if text.is_empty() || text.starts_with('#') || self.graph.line(text) {
+        if text.starts_with('#') || !text.is_empty() && self.graph.line(text) {
             return Ok(());
         }
-        if self.of_map(text)? {
+        let taken = self.blocks.line(text);
+        taken.stack.map_or(Ok(()), |stack| self.take_block(stack))?;
+        if taken.is_part || text.is_empty() {
             return Ok(());
         }
         // Another map of bpftrace is no stack.
@@ -338,6 +305,7 @@ impl Parser for Folded {
 
     fn finish(mut self: Box<Self>) -> Result<Listing, Problem> {
         self.take_graph()?;
+        self.blocks.finish().map_or(Ok(()), |stack| self.take_block(stack))?;
         if self.seen.is_empty() || self.total == 0 {
             return Err(self.listing.nothing("collapsed stack with a count", REMEDY));
         }
@@ -356,7 +324,7 @@ impl Parser for Folded {
         }
         // Newer versions of stackcollapse-perf.pl count periods: a timer's are all of one length.
         let period = self.seen.values().fold(0, |divisor, count| common_divisor(divisor, *count));
-        let period = if period >= 1000 && !self.has_maps { period } else { 1 };
+        let period = if period >= 1000 && !self.has_blocks { period } else { 1 };
         let samples = self.total / period;
         if samples / self.seen.len() as u64 > 10_000 {
             self.listing.note(
@@ -472,7 +440,6 @@ mod tests {
         let mut seen = stacks(text);
         seen.sort();
         assert_eq!(seen, all.map(|(comm, names, count)| (comm.to_owned(), names.to_owned(), count)));
-        assert!(recognises("@[") && recognises("]: 5354") && !recognises("@fast: 1989223"));
     }
 
     #[test]

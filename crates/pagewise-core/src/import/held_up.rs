@@ -7,7 +7,7 @@
 use super::listing::Listing;
 use super::times::SECOND;
 use super::words::is_number;
-use crate::kernel_text::functions::{Family, families_of};
+use crate::kernel_text::functions::{Family, families_of, within_a_move};
 use crate::kernel_text::purpose::{Purpose, asks_for, within};
 use crate::recording::{Durations, GapReason, StallKind, StallRow};
 use std::collections::{BTreeMap, BTreeSet};
@@ -399,7 +399,10 @@ fn purpose_of(names: &[String]) -> Option<Purpose> {
 /// What held a task up, by the functions it was in. `None`: nothing of memory management, or a thread of it at its own work,
 /// which holds up nobody by itself.
 fn kind_of(comm: &str, names: &[String]) -> Option<StallKind> {
-    let sets: Vec<u64> = names.iter().map(|name| families_of(name, false)).collect();
+    let mut sets: Vec<u64> = names.iter().map(|name| families_of(name, false)).collect();
+    if sets.iter().any(|set| set & Family::Migration.bit() != 0) {
+        sets.iter_mut().for_each(|set| *set = within_a_move(*set));
+    }
     let has = |family: Family, not: Family| sets.iter().any(|set| set & family.bit() != 0 && set & not.bit() == 0);
     let is_in = |family: Family| sets.iter().any(|set| set & family.bit() != 0);
     let is_thread = |names: &[&str]| names.iter().any(|name| comm.starts_with(name));
@@ -548,6 +551,10 @@ mod tests {
             Some(StallKind::DirectReclaim)
         );
         assert_eq!(
+            of("java", &["try_to_unmap_one", "try_to_unmap", "shrink_page_list", "shrink_node"]),
+            Some(StallKind::DirectReclaim)
+        );
+        assert_eq!(
             of("java", &["schedule", "shrink_zone", "try_to_free_mem_cgroup_pages"]),
             Some(StallKind::CgroupReclaim)
         );
@@ -592,6 +599,7 @@ mod tests {
             &["schedule", "drop_slab", "shrink_slab"],
             &["io_schedule", "migration_entry_wait_on_locked", "do_swap_page_none"],
             &["schedule_preempt_disabled", "__mutex_lock", "do_unlinkat"],
+            &["on_each_cpu_mask", "ptep_clear_flush", "try_to_unmap_one", "try_to_unmap", "migrate_pages"],
             &[],
         ] {
             assert_eq!(of("java", names), None, "{names:?}");

@@ -364,6 +364,101 @@ impl KernelLog {
         );
     }
 
+    /// A killing, an allocation that failed, or a line of the report of one.
+    fn take_shortage(&mut self, text: &str) {
+        let objects = slabs_of_node(text);
+        if objects.is_none() {
+            self.wanting = None;
+        }
+        if let Some(killed) = killed(text) {
+            self.take_kill(&killed);
+        } else if let Some((who, pid)) = killed_by_daemon(text) {
+            self.take_kill_by_daemon(text, who, pid);
+        } else if let Some(call) = invoked(text) {
+            self.close_report();
+            self.begin_report(call, None);
+            self.is_of_group = false;
+        } else if let Some(failure) = failed(text) {
+            self.take_failure(&failure);
+        } else if let Some(mode) = lacks_slab(text) {
+            self.slab = Some(mode.to_owned());
+        } else if let Some(wanted) = of_slab(text) {
+            self.take_slab(&wanted);
+        } else if let Some(objects) = objects {
+            self.take_objects(objects);
+        } else if (of_process(text) || heads_processes(text)) && self.report.is_none() {
+            // Nothing else lists processes so, and it lists them before it kills one.
+            let group = std::mem::take(&mut self.is_of_group).then(String::new);
+            self.begin_report(OomCall::default(), group);
+        } else if is_of_killing(text) && self.report.is_none() {
+            self.begin_report(OomCall::default(), None);
+        } else if is_group_use(text) && self.report.is_none() {
+            // The report's beginning was cut: this stands in nothing else.
+            self.begin_report(OomCall::default(), Some(String::new()));
+        } else if let Some(path) = group(text)
+            && let Some(report) = self.report.as_mut()
+            && report.group.as_ref().is_none_or(String::is_empty)
+        {
+            report.group = Some(path.to_owned());
+        }
+    }
+
+    fn take_kill_by_daemon(&mut self, text: &str, who: &str, pid: Option<&str>) {
+        let is_new = pid.is_none_or(|pid| self.ended.len() < MOST_MARKS && self.ended.insert(pid.to_owned()));
+        if !is_new {
+            return;
+        }
+        let at = self.event();
+        // Pressure on a group may be due to a limit of its own.
+        let behind = text.split_once(" due to memory pressure for ").map(|(_, behind)| behind);
+        let group = behind.and_then(|behind| behind.split_whitespace().next());
+        self.kill(at, &group.map_or(Limit::Host, |group| Limit::Group(group.to_owned())), 0);
+        self.mark(at, format!("killed by a daemon for want of memory: {}", quoted(who)));
+    }
+
+    /// The cache of objects for which an allocation failed.
+    fn take_slab(&mut self, wanted: &FailedCache<'_>) {
+        let is_told = self.last_failure.is_some_and(|(of, at)| of == wanted.order && self.now - at <= SECOND);
+        if let Some(mode) = self.slab.take().filter(|_| !is_told) {
+            if wanted.is_of_group() {
+                let at = self.event();
+                self.failures.entry(("failed_in_group", String::new())).or_default().push(at);
+            } else {
+                self.take_failure(&Failure::of(wanted.order, &mode));
+            }
+        }
+        self.caches.remove(&(wanted.name.to_owned(), self.now));
+        self.wanting = Some((wanted.name.to_owned(), wanted.bytes));
+    }
+
+    /// How many objects that cache has on a node.
+    fn take_objects(&mut self, objects: u64) {
+        let Some((name, bytes)) = self.wanting.clone() else { return };
+        let key = (name, self.now);
+        if self.caches.len() < MOST_MARKS || self.caches.contains_key(&key) {
+            let kib = self.caches.entry(key).or_default();
+            *kib = kib.saturating_add(objects.saturating_mul(bytes) / 1024);
+        }
+    }
+
+    /// A thread of the kernel that did not leave its CPU.
+    fn take_busy_thread(&mut self, text: &str) {
+        if let Some(comm) = self.stuck_on_cpu(text)
+            && kernel_thread(&comm).is_some()
+        {
+            // It had all of a CPU, whatever it did with it.
+            self.threads.row(self.now, &comm, 100.0, false);
+            self.instants.insert(self.now);
+            self.on_cpu = Some((comm, LONGEST_TRACE));
+        } else if let Some((comm, lines)) = self.on_cpu.take() {
+            if text.contains("smp_call_function") {
+                self.kept_waiting.insert(comm);
+            } else {
+                self.on_cpu = lines.checked_sub(1).map(|lines| (comm, lines));
+            }
+        }
+    }
+
     fn take_kill(&mut self, killed: &Killed<'_>) {
         self.is_of_group = false;
         let report = self.report.clone();
@@ -658,84 +753,13 @@ impl Parser for KernelLog {
         let line = split(line);
         let text = line.text;
         self.is_of_group |= is_of_group(text);
-        let objects = slabs_of_node(text);
-        if objects.is_none() {
-            self.wanting = None;
-        }
         if !line.is_marked && line.since_boot.is_none() && self.first.is_none() && !says(text) {
             // Prose above what was pasted.
             return Ok(());
         }
         self.read_clock(&line, number);
-        if let Some(killed) = killed(text) {
-            self.take_kill(&killed);
-        } else if let Some((who, pid)) = killed_by_daemon(text) {
-            let is_new = pid.is_none_or(|pid| self.ended.len() < MOST_MARKS && self.ended.insert(pid.to_owned()));
-            if is_new {
-                let at = self.event();
-                // Pressure on a group may be due to a limit of its own.
-                let behind = text.split_once(" due to memory pressure for ").map(|(_, behind)| behind);
-                let group = behind.and_then(|behind| behind.split_whitespace().next());
-                self.kill(at, &group.map_or(Limit::Host, |group| Limit::Group(group.to_owned())), 0);
-                self.mark(at, format!("killed by a daemon for want of memory: {}", quoted(who)));
-            }
-        } else if let Some(call) = invoked(text) {
-            self.close_report();
-            self.begin_report(call, None);
-            self.is_of_group = false;
-        } else if let Some(failure) = failed(text) {
-            self.take_failure(&failure);
-        } else if let Some(mode) = lacks_slab(text) {
-            self.slab = Some(mode.to_owned());
-        } else if let Some(wanted) = of_slab(text) {
-            let is_told = self.last_failure.is_some_and(|(of, at)| of == wanted.order && self.now - at <= SECOND);
-            if let Some(mode) = self.slab.take().filter(|_| !is_told) {
-                if wanted.is_of_group() {
-                    let at = self.event();
-                    self.failures.entry(("failed_in_group", String::new())).or_default().push(at);
-                } else {
-                    self.take_failure(&Failure::of(wanted.order, &mode));
-                }
-            }
-            self.caches.remove(&(wanted.name.to_owned(), self.now));
-            self.wanting = Some((wanted.name.to_owned(), wanted.bytes));
-        } else if let Some(objects) = objects {
-            if let Some((name, bytes)) = self.wanting.clone() {
-                let key = (name, self.now);
-                if self.caches.len() < MOST_MARKS || self.caches.contains_key(&key) {
-                    let kib = self.caches.entry(key).or_default();
-                    *kib = kib.saturating_add(objects.saturating_mul(bytes) / 1024);
-                }
-            }
-        } else if (of_process(text) || heads_processes(text)) && self.report.is_none() {
-            // Nothing else lists processes so, and it lists them before it kills one.
-            let group = std::mem::take(&mut self.is_of_group).then(String::new);
-            self.begin_report(OomCall::default(), group);
-        } else if is_of_killing(text) && self.report.is_none() {
-            self.begin_report(OomCall::default(), None);
-        } else if is_group_use(text) && self.report.is_none() {
-            // The report's beginning was cut: this stands in nothing else.
-            self.begin_report(OomCall::default(), Some(String::new()));
-        } else if let Some(path) = group(text)
-            && let Some(report) = self.report.as_mut()
-            && report.group.as_ref().is_none_or(String::is_empty)
-        {
-            report.group = Some(path.to_owned());
-        }
-        if let Some(comm) = self.stuck_on_cpu(text)
-            && kernel_thread(&comm).is_some()
-        {
-            // It had all of a CPU, whatever it did with it.
-            self.threads.row(self.now, &comm, 100.0, false);
-            self.instants.insert(self.now);
-            self.on_cpu = Some((comm, LONGEST_TRACE));
-        } else if let Some((comm, lines)) = self.on_cpu.take() {
-            if text.contains("smp_call_function") {
-                self.kept_waiting.insert(comm);
-            } else {
-                self.on_cpu = lines.checked_sub(1).map(|lines| (comm, lines));
-            }
-        }
+        self.take_shortage(text);
+        self.take_busy_thread(text);
         if self.held_up.line(self.now, text) || self.take_memory(text) {
             return Ok(());
         }

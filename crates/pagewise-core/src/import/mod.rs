@@ -40,6 +40,7 @@ mod settings;
 mod shares;
 mod slab;
 mod snapshots;
+mod stack_blocks;
 mod threads;
 mod times;
 mod top;

@@ -13,13 +13,14 @@ use std::borrow::Cow;
 pub(super) struct Pasted {
     parser: Box<dyn Parser>,
     joined: Joined,
+    comment: Comment,
     /// What stands beside the listing, whatever tool wrote that.
     settings: Settings,
 }
 
 impl Pasted {
     pub(super) fn new(parser: Box<dyn Parser>) -> Pasted {
-        Pasted { parser, joined: Joined::default(), settings: Settings::default() }
+        Pasted { parser, joined: Joined::default(), comment: Comment::default(), settings: Settings::default() }
     }
 }
 
@@ -48,10 +49,50 @@ impl Joined {
 /// No line of a tool is longer.
 const LONGEST_JOINED: usize = 4096;
 
+/// Whether a listing stands in comments of a shell, as people keep what a command printed: `# top - 23:17:49 up 19 days`.
+#[derive(Debug, Default)]
+struct Comment {
+    is_one: bool,
+}
+
+/// Whether a listing begins whose tool prints no comments of its own. A command behind the prompt of root is none.
+fn begins_listing(line: &str) -> bool {
+    let line = line.trim_start();
+    let has = |words: [&str; 2]| words.iter().all(|word| line.contains(word));
+    line.starts_with("top - ")
+        || line.starts_with("procs -")
+        || line.starts_with("MemTotal:")
+        || line.starts_with("r ") && has([" swpd ", " free "])
+        || line.starts_with("total ") && has([" used ", " free "])
+}
+
+impl Comment {
+    /// The line without its mark, once a listing has begun in comments.
+    fn take_off<'l>(&mut self, line: Cow<'l, str>) -> Cow<'l, str> {
+        self.is_one = self.is_one || line.strip_prefix('#').is_some_and(begins_listing);
+        self.without(line)
+    }
+
+    fn without<'l>(&self, line: Cow<'l, str>) -> Cow<'l, str> {
+        match line.strip_prefix('#') {
+            Some(rest) if self.is_one => Cow::Owned(without_blank(rest).to_owned()),
+            _ => line,
+        }
+    }
+}
+
+/// Behind the one blank that belongs to a mark.
+fn without_blank(rest: &str) -> &str {
+    rest.strip_prefix(' ').unwrap_or(rest)
+}
+
 /// The lines of a text as the tool printed them.
 pub(super) fn lines(text: &str) -> impl Iterator<Item = String> {
-    let mut joined = Joined::default();
-    text.lines().filter_map(move |line| as_printed(&joined.take(line)?).map(Cow::into_owned))
+    let (mut joined, mut comment) = (Joined::default(), Comment::default());
+    text.lines().filter_map(move |line| {
+        let line = joined.take(line)?;
+        as_printed(&line).map(|line| comment.take_off(line).into_owned())
+    })
 }
 
 impl Parser for Pasted {
@@ -59,6 +100,7 @@ impl Parser for Pasted {
         let Some(line) = self.joined.take(line) else { return Ok(()) };
         match as_printed(&line) {
             Some(line) => {
+                let line = self.comment.take_off(line);
                 self.settings.line(&line);
                 self.parser.line(number, &line)
             }
@@ -67,7 +109,8 @@ impl Parser for Pasted {
     }
 
     fn is_whole(&self, line: &str, before: &str) -> bool {
-        match (as_printed(line), as_printed(before)) {
+        let printed = |line| as_printed(line).map(|line| self.comment.without(line));
+        match (printed(line), printed(before)) {
             (Some(line), before) => self.parser.is_whole(&line, before.as_deref().unwrap_or("")),
             (None, _) => true,
         }
@@ -202,7 +245,7 @@ fn is_underscored(line: &str) -> bool {
 fn unquoted(line: &str) -> &str {
     let mut rest = line.strip_prefix(':').filter(|rest| rest.is_empty() || rest.starts_with(' ')).unwrap_or(line);
     while let Some(behind) = rest.trim_start_matches(' ').strip_prefix('>') {
-        rest = behind.strip_prefix(' ').unwrap_or(behind);
+        rest = without_blank(behind);
     }
     rest
 }
@@ -369,6 +412,32 @@ mod tests {
         reads("– 89.81% 89.81% [kernel] [k] _spin_lock", "- 89.81% 89.81% [kernel] [k] _spin_lock");
         for line in ["# Overhead  Symbol", "# 12 samples", "#", "–", "a – b"] {
             reads(line, line);
+        }
+    }
+
+    #[test]
+    fn a_listing_in_comments_is_read_without_their_marks_and_comments_of_tools_stay() {
+        let read = |text: &str| lines(text).collect::<Vec<String>>();
+        assert_eq!(
+            read(
+                "# ran it\n# top - 23:17:49 up 19 days,  4:18,  1 user,  load average: 0.79, 0.73, 1.79\n#\n#   PID USER\nx"
+            ),
+            [
+                "# ran it",
+                "top - 23:17:49 up 19 days,  4:18,  1 user,  load average: 0.79, 0.73, 1.79",
+                "",
+                "  PID USER",
+                "x"
+            ]
+        );
+        for line in [
+            "# Overhead  Command",
+            "# HELP node_memory_MemFree_bytes Memory",
+            "#<--------CPU-------->",
+            "# free -m",
+            "# cat /proc/meminfo",
+        ] {
+            assert_eq!(read(line), [line]);
         }
     }
 

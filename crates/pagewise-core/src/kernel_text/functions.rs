@@ -94,6 +94,8 @@ pub enum Family {
     OomReap,
     /// Looking names of files up in the table that the kernel keeps of them.
     NameLookup,
+    /// Taking a page out of the maps that have it, before it is freed or moved.
+    Unmapping,
     /// Counting memory, of sockets and the kernel's objects as well, for control groups.
     CgroupCharge,
 }
@@ -144,6 +146,7 @@ impl Family {
             Family::MapUse => "using a process's map of memory",
             Family::CgroupUpkeep => "making and removing control groups",
             Family::DirtyWalk => "looking for dirty pages",
+            Family::Unmapping => "taking pages out of maps",
             Family::OomReap => "taking back the memory of killed processes",
         }
     }
@@ -1667,6 +1670,7 @@ pub const FUNCTIONS: &[(Family, &[&str])] = &[
             "sys_munlock*",
         ],
     ),
+    (Family::Unmapping, &["try_to_unmap*", "page_vma_mapped_walk", "page_check_address*", "__page_check_address"]),
 ];
 
 /// What a CPU is in that has nothing to do: no part of what is busy. Of 2.6.18 to 6.18.
@@ -1730,6 +1734,12 @@ pub fn families_of(name: &str, is_clock: bool) -> u64 {
     }
     let known = FUNCTIONS.iter().filter(|(_, patterns)| has(patterns)).fold(0, |bits, (family, _)| bits | family.bit());
     if is_clock && UNLOCKING.contains(&name) { known | Family::LockSpin.bit() } else { known }
+}
+
+/// The families of a function that one calls which moves pages: there a page is taken out of its maps to be moved, and nothing is freed.
+#[must_use]
+pub fn within_a_move(families: u64) -> u64 {
+    if families & Family::Unmapping.bit() == 0 { families } else { families & !Family::Reclaim.bit() }
 }
 
 /// Families of a kernel thread by its name: `kswapd0`, `kcompactd1`, `kworker/u8:1+flush-8:0`, `kworker/u8:3-writeback`.

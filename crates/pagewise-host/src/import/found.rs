@@ -1,6 +1,7 @@
 //! A folder of listings: which of its files hold what, as collectors such as OSWatcher keep them.
 
-use super::{ImportError, Problem, problem, report, text};
+use super::text_file::TextFile;
+use super::{ImportError, Problem, problem, report};
 use pagewise_core::import::{Assumed, Listing};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -40,7 +41,7 @@ pub(super) fn folder(path: &Path, assumed: &Assumed) -> (Vec<(String, Listing)>,
             }
             continue;
         }
-        let read = text(&file, None, assumed);
+        let read = TextFile { path: &file, kind: None }.read(assumed);
         listings.extend(read.listings.into_iter().map(|listing| (name.clone(), listing)));
         for error in read.left {
             left.add(error, &name);

@@ -124,6 +124,37 @@ fn cpu_for_each_gib(one: &Comparison) -> Option<[String; 2]> {
     Some([sum(|one| one.a_mean), sum(|one| one.b_mean)])
 }
 
+/// A row for each arm of the published measure: what a stream costs against none.
+fn published() -> String {
+    let mut text = String::from(
+        "| arm | steps together against idle | median step | 99th percentile of a step | what the stream got, MB/s | n | \
+         CPU, s/GiB: stream + kswapd + guard |\n\
+         | --- | --- | --- | --- | --- | --- | --- |\n",
+    );
+    for analysis in analyses("guard-published") {
+        for steps in analysis.comparisons.iter().filter(|one| one.a == "idle" && one.metric == "step_sum") {
+            let arm = steps.b.as_str();
+            // What there is of a stream stands in a comparison of two arms that have one: of which side it is.
+            let beside = |metric| match arm {
+                "buffered" => contrast(&analysis, "buffered", "guard", metric).map(|one| (one, 0)),
+                _ => contrast(&analysis, "buffered", arm, metric).map(|one| (one, 1)),
+            };
+            let rate = beside("stream_rate").and_then(|(one, side)| [&one.a_values, &one.b_values][side].mean);
+            let cpu = beside("step_sum").and_then(|(one, side)| cpu_for_each_gib(one).map(|cpu| cpu[side].clone()));
+            text.push_str(&format!(
+                "| {arm} | {} | {} | {} | {} | {} | {} |\n",
+                percent(steps),
+                percent_of(&analysis, "idle", arm, "step_p50"),
+                percent_of(&analysis, "idle", arm, "step_p99"),
+                rate.map_or_else(|| "–".to_owned(), |rate| format!("{:.0}", rate / 1e6)),
+                steps.blocks,
+                cpu.unwrap_or_else(|| "–".to_owned()),
+            ));
+        }
+    }
+    text
+}
+
 /// A row for each cell in which a guard has nothing to give back.
 fn no_harm() -> String {
     let mut text = String::from(
@@ -310,6 +341,7 @@ fn the_map_of_harm_in_the_reference_shows_the_committed_trials() {
 fn what_guards_give_back_in_the_reference_is_that_of_the_committed_trials() {
     page_shows("docs/method/guard.md", "guard", &guards());
     page_shows("docs/method/guard.md", "no-harm", &no_harm());
+    page_shows("docs/method/guard.md", "published", &published());
     page_shows("docs/method/guard.md", "arms", &guard_arms());
     file_shows("docs/method/guard-arms.svg", &figure_of_arms());
 }

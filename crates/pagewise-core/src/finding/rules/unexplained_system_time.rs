@@ -131,6 +131,14 @@ fn collections(case: &Case<'_>) -> Option<Verdict> {
     })
 }
 
+/// What the kernel's time is told to be for, where that is no trouble of memory: the evidence of it.
+fn other_work(case: &Case<'_>, hits: &Hits) -> Option<Vec<Evidence>> {
+    let of_one = copies(case, hits).or_else(|| disks(case, hits)).or_else(|| thread(case, hits));
+    let swapping = || swaps(case, hits);
+    let growing = || super::fault_churn::grows(case.observed, hits);
+    of_one.map(|line| vec![line]).or_else(swapping).or_else(growing)
+}
+
 fn judge(case: &Case<'_>) -> Verdict {
     let observed = case.observed;
     if let Some(verdict) = collections(case) {
@@ -148,20 +156,8 @@ fn judge(case: &Case<'_>) -> Verdict {
     if let Some(id) = explained.filter(|_| symptom.answer != Answer::No) {
         return Verdict::explained_by(id);
     }
-    if let Some(files) = copies(case, &symptom.hits).filter(|_| symptom.answer == Answer::Yes) {
-        return Verdict::NotFound(vec![files]);
-    }
-    if let Some(disks) = disks(case, &symptom.hits).filter(|_| symptom.answer == Answer::Yes) {
-        return Verdict::NotFound(vec![disks]);
-    }
-    if let Some(thread) = thread(case, &symptom.hits).filter(|_| symptom.answer == Answer::Yes) {
-        return Verdict::NotFound(vec![thread]);
-    }
-    if let Some(swapping) = swaps(case, &symptom.hits).filter(|_| symptom.answer == Answer::Yes) {
-        return Verdict::NotFound(swapping);
-    }
-    if let Some(grows) = super::fault_churn::grows(observed, &symptom.hits).filter(|_| symptom.answer == Answer::Yes) {
-        return Verdict::NotFound(grows);
+    if let Some(work) = other_work(case, &symptom.hits).filter(|_| symptom.answer == Answer::Yes) {
+        return Verdict::NotFound(work);
     }
     // Much of it, and yet what a server does that is well: a listing does not tell the two apart.
     if is_bare && symptom.answer == Answer::No {
