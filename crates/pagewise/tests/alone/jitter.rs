@@ -55,6 +55,13 @@ steal_limit = 0.9
 memory_drift_limit = 0.1
 "#;
 
+/// So much page cache may be taken for others on the host, in the control runs as well: a kernel that had to break up a large block
+/// makes some room in advance (`boost_watermark`, `mm/page_alloc.c`), and takes it from page cache.
+const BY_OTHERS: i64 = 16 << 20;
+
+/// As the plan has it.
+const HOT_FILE: i64 = 64 << 20;
+
 #[test]
 fn each_control_is_what_it_says_and_all_of_them_end_with_the_trial_however_it_ends() {
     requires!(root);
@@ -92,11 +99,11 @@ fn each_control_is_what_it_says_and_all_of_them_end_with_the_trial_however_it_en
             // A busy host may not give it all, but never more.
             Some(rate) => assert!((50e6..330e6).contains(rate) && measures["stream_cpu"] > 0.0, "{cell}: {measures:?}"),
         }
-        // What another program reads all the time stays in memory, whatever streams beside it.
-        let hits = measures["hot_hits"];
-        assert!((if cell == "buffered" { 0.9 } else { 0.999 }..=1.0).contains(&hits), "{cell}: {hits}");
-        // 16 MiB is what others on the host may cause. A control that reclaims is none.
+        // A control that reclaims is none.
         let stolen = point.counters["pgsteal_file"] * 4096;
-        assert_eq!(stolen > 16 << 20, cell == "buffered", "{cell} had {} MiB reclaimed", stolen >> 20);
+        assert_eq!(stolen > BY_OTHERS, cell == "buffered", "{cell} had {} MiB reclaimed", stolen >> 20);
+        // What another program reads all the time stays in memory, whatever streams beside it.
+        let lost = (1.0 - measures["hot_hits"]) * HOT_FILE as f64;
+        assert!((0.0..BY_OTHERS as f64).contains(&lost), "{cell}: {lost} bytes of the hot file were not in memory");
     }
 }

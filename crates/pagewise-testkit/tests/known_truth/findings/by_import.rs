@@ -603,6 +603,19 @@ fn what_processes_share_and_what_forks_copy_has_a_name_in_a_profile_alone() {
 }
 
 #[test]
+fn a_page_that_is_taken_out_of_its_maps_to_be_moved_is_not_reclaimed() {
+    let taken_out_by = |caller: &str| {
+        let text = format!(
+            "java;entry_SYSCALL_64;do_syscall_64;{caller};try_to_unmap;try_to_unmap_one;page_vma_mapped_walk 900\njava;main;f 1100\n"
+        );
+        imported(Kind::Folded, &text)
+    };
+    must_find(&taken_out_by("shrink_node;shrink_page_list"), "direct-reclaim-stalls");
+    let moved = taken_out_by("kernel_move_pages;migrate_pages");
+    assert!(found(&ask(&moved), "direct-reclaim-stalls").is_none(), "{:?}", ids(&ask(&moved)));
+}
+
+#[test]
 fn the_queue_of_a_lock_is_of_the_one_whose_owner_is_watched() {
     let spins = |owner: &str, rest: &str| profile(&[("osq_lock", 60.0), (owner, 5.0), (rest, 30.0)]);
     must_find(&spins("rwsem_spin_on_owner", "handle_mm_fault"), "mmap-lock-contention");
