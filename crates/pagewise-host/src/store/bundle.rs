@@ -223,27 +223,34 @@ impl Bundle {
     /// # Errors
     /// When the folder exists or cannot be written.
     pub fn create(path: &Path, plan: &Plan, frozen: Frozen) -> Result<Bundle, BundleError> {
-        if path.symlink_metadata().is_ok() {
-            return Err(BundleError::Exists(path.to_owned()));
-        }
-        // Made beside its place and moved there whole: half a bundle would stand in the way of the next trial and could not be
-        // resumed.
-        let unfinished = unfinished(path);
-        let _ = fs::remove_dir_all(&unfinished);
-        create_folder(&unfinished)?;
+        Bundle::check_absent(path)?;
+        let unfinished = create_unfinished(path)?;
         let frozen = Frozen { bundle: name_of(path), ..frozen };
         let made = Bundle::fill(&unfinished, plan, frozen).and_then(|()| move_whole(&unfinished, path));
         made.inspect_err(|_| drop(fs::remove_dir_all(&unfinished)))?;
         Bundle::open_to_resume(path)
     }
 
-    /// Says whether a bundle can be made there, before anything long is done for it. Leaves nothing behind.
+    /// Says whether the place of a bundle is free.
+    ///
+    /// # Errors
+    /// When anything is there.
+    pub fn check_absent(path: &Path) -> Result<(), BundleError> {
+        if path.symlink_metadata().is_ok() {
+            return Err(BundleError::Exists(path.to_owned()));
+        }
+        Ok(())
+    }
+
+    /// Says whether a bundle can be made there, before anything long is done for it. Leaves nothing behind, and nothing that stands in the
+    /// way of a bundle when it is killed. For whoever holds the lock of the host.
     ///
     /// # Errors
     /// When the folder exists or cannot be made.
     pub fn check_room(path: &Path) -> Result<(), BundleError> {
-        create_folder(path)?;
-        fs::remove_dir(path).map_err(|source| BundleError::File { action: "remove", path: path.to_owned(), source })
+        Bundle::check_absent(path)?;
+        let unfinished = create_unfinished(path)?;
+        fs::remove_dir(&unfinished).map_err(|source| BundleError::File { action: "remove", path: unfinished, source })
     }
 
     fn fill(path: &Path, plan: &Plan, frozen: Frozen) -> Result<(), BundleError> {
@@ -892,10 +899,16 @@ fn decode_growth(blob: &[u8], names: &[String]) -> Option<BTreeMap<String, i64>>
     rest.is_empty().then_some(growth)
 }
 
-/// Where a bundle is made before it is moved to its place. The lock of the host keeps two makers apart.
-fn unfinished(path: &Path) -> PathBuf {
+/// The folder beside its place that a bundle is made in and moved to its place from, whole: half a bundle would stand in the way of the
+/// next trial and could not be resumed. What a kill left of one is removed; the lock of the host keeps two makers apart.
+fn create_unfinished(path: &Path) -> Result<PathBuf, BundleError> {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    path.with_file_name(format!(".{name}.unfinished"))
+    let unfinished = path.with_file_name(format!(".{name}.unfinished"));
+    let _ = fs::remove_dir_all(&unfinished);
+    // Told as what it is for: nobody asked for a folder of that name.
+    let failed = |source| BundleError::File { action: "create", path: path.to_owned(), source };
+    fs::create_dir(&unfinished).map_err(failed)?;
+    Ok(unfinished)
 }
 
 fn move_whole(from: &Path, to: &Path) -> Result<(), BundleError> {
@@ -910,13 +923,6 @@ fn move_whole(from: &Path, to: &Path) -> Result<(), BundleError> {
         _ => BundleError::File { action: "create", path: to.to_owned(), source },
     })?;
     sync_folder(to)
-}
-
-fn create_folder(path: &Path) -> Result<(), BundleError> {
-    fs::create_dir(path).map_err(|source| match source.kind() {
-        io::ErrorKind::AlreadyExists => BundleError::Exists(path.to_owned()),
-        _ => BundleError::File { action: "create", path: path.to_owned(), source },
-    })
 }
 
 fn write_synced(path: &Path, bytes: &[u8]) -> Result<(), BundleError> {
@@ -1026,6 +1032,22 @@ mod tests {
             let says = format!("{name} is no regular file");
             assert!(matches!(&refused, BundleError::Damaged { what, .. } if *what == says), "{refused}");
         }
+    }
+
+    #[test]
+    fn what_a_kill_left_of_a_bundle_stands_in_nobodys_way() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("b.trial");
+        let left = create_unfinished(&path).unwrap();
+        assert!(Bundle::check_absent(&path).is_ok(), "where it is made is not where it is looked for");
+        fs::write(left.join("plan.toml"), "half").unwrap();
+        Bundle::check_room(&path).unwrap();
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "nothing is left by looking");
+        let plan = plan();
+        drop(create_unfinished(&path).unwrap());
+        drop(Bundle::create(&path, &plan, frozen(&plan)).unwrap());
+        assert!(matches!(Bundle::check_room(&path), Err(BundleError::Exists(_))));
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "the bundle alone");
     }
 
     #[test]

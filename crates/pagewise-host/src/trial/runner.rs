@@ -433,7 +433,7 @@ impl HostRunner<'_> {
                 return Ok(Record { point, vmstat_before: empty(), vmstat_after: empty() });
             }
         };
-        let ending = self.ending(&measured, foreign, context)?;
+        let ending = self.ending(planned, &measured, foreign, context)?;
         self.invalid = ending.invalid;
         point.started_at = measured.started_at;
         (point.outcome, point.reason) = (ending.outcome, ending.reason);
@@ -450,8 +450,19 @@ impl HostRunner<'_> {
         Ok(Record { point, vmstat_before, vmstat_after })
     }
 
+    /// Why the time of a run says more about others than about the run.
+    fn time_is_wrong(&self, measured: &Measured) -> Option<Invalid> {
+        let limit = self.steal_limit;
+        if let Some(share) = measured.after.steal_since(&measured.before).filter(|share| *share > limit) {
+            return Some(Invalid::Stolen { share, limit });
+        }
+        let JobEnded { wall, noticed_late, .. } = measured.job;
+        (noticed_late > (LATE_LIMIT_SHARE * wall).max(LATE_LIMIT_SECONDS)).then_some(Invalid::NoticedLate(noticed_late))
+    }
+
     fn ending(
         &mut self,
+        planned: &PlannedPoint,
         measured: &Measured,
         foreign: Option<Invalid>,
         context: &RunContext,
@@ -462,13 +473,11 @@ impl HostRunner<'_> {
         if let Some(foreign) = foreign {
             return Ok(Ending::invalid(foreign));
         }
-        if let Some(share) = measured.after.steal_since(&measured.before).filter(|share| *share > self.steal_limit) {
-            let limit = self.steal_limit;
-            return Ok(Ending::invalid(Invalid::Stolen { share, limit }));
-        }
-        let JobEnded { wall, noticed_late, .. } = measured.job;
-        if noticed_late > (LATE_LIMIT_SHARE * wall).max(LATE_LIMIT_SECONDS) {
-            return Ok(Ending::invalid(Invalid::NoticedLate(noticed_late)));
+        // How long a warm-up takes counts for nothing, only how it ends.
+        if !planned.is_warmup()
+            && let Some(wrong) = self.time_is_wrong(measured)
+        {
+            return Ok(Ending::invalid(wrong));
         }
         if measured.job.stopped == Some(Stopped::Timeout) {
             let reason = format!("stopped after {} (--timeout)", words::seconds(self.timeout));

@@ -135,8 +135,12 @@ impl Session<'_> {
     /// # Errors
     /// When there is such a bundle already, or the host cannot be had.
     pub fn hold_for(&self, plan: &Plan) -> Result<HeldHost, SessionError> {
-        Bundle::check_room(&bundle_path(plan))?;
-        self.hold(plan)
+        let path = bundle_path(plan);
+        // Known before the host is waited for.
+        Bundle::check_absent(&path)?;
+        let held = self.hold(plan)?;
+        Bundle::check_room(&path)?;
+        Ok(held)
     }
 
     /// Takes the host and undoes what an earlier run left.
