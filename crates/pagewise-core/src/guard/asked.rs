@@ -89,13 +89,13 @@ impl fmt::Display for GuardRequest {
 
 /// What differs from what it is without a word.
 fn of_settings(settings: Settings) -> Vec<String> {
-    let Settings { cpu_cap, batch, brake, gate, audition, trails } = Settings::default();
+    let Settings { cpu_cap, batch, brake, gate, baseline, trails } = Settings::default();
     let parts = [
         (settings.batch != batch).then(|| format!("batch={}s", settings.batch)),
         (settings.cpu_cap != cpu_cap).then(|| format!("cap={}", settings.cpu_cap)),
         (settings.brake != brake).then(|| "no-brake".to_owned()),
         (settings.gate != gate).then(|| "no-gate".to_owned()),
-        (settings.audition != audition).then(|| "no-audition".to_owned()),
+        (settings.baseline != baseline).then(|| "no-baseline".to_owned()),
         (settings.trails != trails).then(|| "no-trails".to_owned()),
     ];
     parts.into_iter().flatten().collect()
@@ -136,7 +136,7 @@ fn with(settings: Settings, part: &str) -> Result<Settings, String> {
         }
         None if part == "no-brake" => Ok(Settings { brake: false, ..settings }),
         None if part == "no-gate" => Ok(Settings { gate: false, ..settings }),
-        None if part == "no-audition" => Ok(Settings { audition: false, ..settings }),
+        None if part == "no-baseline" => Ok(Settings { baseline: false, ..settings }),
         None if part == "no-trails" => Ok(Settings { trails: false, ..settings }),
         _ => Err(format!("a guard has no '{part}'")),
     }
@@ -170,7 +170,7 @@ mod tests {
             ("on()", "on"),
             ("on(batch=100ms)", "on"),
             ("on(no-brake+batch=200ms)", "on(batch=0.2s+no-brake)"),
-            ("on(cap=0.25+no-gate+no-trails+no-audition)", "on(cap=0.25+no-gate+no-audition+no-trails)"),
+            ("on(cap=0.25+no-gate+no-trails+no-baseline)", "on(cap=0.25+no-gate+no-baseline+no-trails)"),
             ("on(cgroup=/yarn/*+cap=0.25)", "on(cap=0.25+cgroup=/yarn/*)"),
             ("paper(cgroup=pod*+amount=1M+threshold=2M)", "paper(threshold=2M+amount=1M+cgroup=pod*)"),
             ("paper(amount=409600K+threshold=200M)", "paper(threshold=200M+amount=400M)"),

@@ -23,15 +23,15 @@ pub struct Settings {
     pub brake: bool,
     /// Whether it asks what fills memory. Without, only to show what the gate is for.
     pub gate: bool,
-    /// Whether it lets the kernel reclaim for half a second once, to know what filling costs then.
-    pub audition: bool,
+    /// Whether it lets the kernel reclaim alone at first, to know what filling costs without a guard.
+    pub baseline: bool,
     /// Whether it takes what a stream has gone past in its own file first, where the back ends can.
     pub trails: bool,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Settings { cpu_cap: 0.5, batch: 0.1, brake: true, gate: true, audition: true, trails: true }
+        Settings { cpu_cap: 0.5, batch: 0.1, brake: true, gate: true, baseline: true, trails: true }
     }
 }
 
@@ -101,7 +101,7 @@ const FORGIVEN: u64 = 60 * SECOND;
 const BELIEVED: u64 = 20 * SECOND;
 
 /// The kernel is watched at it for so long in all, whatever pauses a stream makes meanwhile; and where nothing was learnt, again after that.
-const LONGEST_AUDITION: u64 = 6 * SECOND;
+const LONGEST_BASELINE: u64 = 6 * SECOND;
 
 /// Why nothing is reclaimed although memory is short.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -131,8 +131,8 @@ pub enum WaitReason {
     },
     /// The back end gives nothing.
     NoProgress,
-    /// The kernel reclaims for half a second, so that it is known what filling costs then.
-    Audition,
+    /// The kernel reclaims alone for some seconds, so that it is known what filling costs then.
+    Baseline,
 }
 
 impl WaitReason {
@@ -160,7 +160,7 @@ impl WaitReason {
                 by * 100.0
             ),
             WaitReason::NoProgress => "the kernel gave next to nothing, three times in a row".to_owned(),
-            WaitReason::Audition => "for some seconds, to learn what filling costs without the guard".to_owned(),
+            WaitReason::Baseline => "for some seconds, to learn what filling costs without the guard".to_owned(),
         }
     }
 }
@@ -191,12 +191,12 @@ struct Batch {
     poor: u32,
 }
 
-/// Watching the kernel at it.
+/// Watching the kernel at it alone: what the guard's own cost is held against.
 #[derive(Clone, Copy, Debug, Default)]
-struct Audition {
+struct Baseline {
     /// The last sample of one under way.
     last: Option<u64>,
-    listened: u64,
+    watched: u64,
     /// Nothing was learnt: not before then again.
     again_at: Option<u64>,
 }
@@ -246,9 +246,9 @@ pub struct Law {
     cpu_left: f64,
     too_late: u64,
     made_since: bool,
-    audition: Audition,
+    baseline: Baseline,
     /// Since when it is known what filling costs without, and how long that is believed.
-    auditioned: Option<u64>,
+    baseline_at: Option<u64>,
     believed_for: u64,
     mode: Mode,
 }
@@ -289,8 +289,8 @@ impl Law {
             cpu_left: settings.cpu_cap * CAP_OVER * SECOND as f64,
             too_late: 0,
             made_since: false,
-            audition: Audition::default(),
-            auditioned: None,
+            baseline: Baseline::default(),
+            baseline_at: None,
             believed_for: BELIEVED,
             mode: Mode::Watching,
         }
@@ -405,12 +405,12 @@ impl Law {
         if paid_by != self.paid_by {
             // What others paid says nothing of what these will.
             (self.paid_by, self.filling) = (paid_by, Filling::default());
-            (self.auditioned, self.audition) = (None, Audition::default());
+            (self.baseline_at, self.baseline) = (None, Baseline::default());
         }
         self.inflow.observe(sample);
         if self.inflow.is_little() {
             // A window that has begun ends with what came in.
-            self.audition.last = None;
+            self.baseline.last = None;
         }
         let towards = self.inflow.file_rate();
         self.lasting_fill += (towards - self.lasting_fill) * (1.0 - libm::exp(-seconds / FILL_FADES));
@@ -439,7 +439,7 @@ impl Law {
             self.is_dearer(sample.at);
         }
         if self.filling.knows_without() {
-            self.auditioned.get_or_insert(sample.at);
+            self.baseline_at.get_or_insert(sample.at);
         }
         if !self.settings.brake {
             return;
@@ -468,10 +468,10 @@ impl Law {
     /// made anew before anything follows from it.
     fn is_dearer(&mut self, at: u64) {
         let (with, without) = self.filling.known();
-        if self.settings.audition && self.auditioned.is_none_or(|then| at.saturating_sub(then) > self.believed_for) {
+        if self.settings.baseline && self.baseline_at.is_none_or(|then| at.saturating_sub(then) > self.believed_for) {
             self.believed_for = (2 * self.believed_for).min(LONGEST_STANDS_DOWN);
             self.filling.asks_again();
-            (self.auditioned, self.audition) = (None, Audition::default());
+            (self.baseline_at, self.baseline) = (None, Baseline::default());
             return;
         }
         self.filling.starts_anew();
@@ -551,25 +551,25 @@ impl Law {
     }
 
     /// Whether the kernel is to be watched at it first, where it is not known yet what filling costs then.
-    fn auditions(&mut self, sample: &Sample<'_>) -> bool {
-        if !self.settings.audition || self.filling.knows_without() {
+    fn takes_baseline(&mut self, sample: &Sample<'_>) -> bool {
+        if !self.settings.baseline || self.filling.knows_without() {
             return false;
         }
-        if self.audition.again_at.is_some_and(|again| sample.at < again) {
+        if self.baseline.again_at.is_some_and(|again| sample.at < again) {
             return false;
         }
-        self.audition.again_at = None;
-        self.audition.listened += self.audition.last.map_or(0, |then| sample.at.saturating_sub(then));
+        self.baseline.again_at = None;
+        self.baseline.watched += self.baseline.last.map_or(0, |then| sample.at.saturating_sub(then));
         // What comes in before the kernel is at work costs nobody anything yet.
-        if self.audition.last.is_none() || self.filling.is_untouched() {
+        if self.baseline.last.is_none() || self.filling.is_untouched() {
             let paid = self.paid(sample);
             self.filling.starts(sample.at, paid);
         }
-        self.audition.last = Some(sample.at);
-        if self.audition.listened < LONGEST_AUDITION {
+        self.baseline.last = Some(sample.at);
+        if self.baseline.watched < LONGEST_BASELINE {
             return true;
         }
-        self.audition = Audition { again_at: Some(sample.at + self.believed_for), ..Audition::default() };
+        self.baseline = Baseline { again_at: Some(sample.at + self.believed_for), ..Baseline::default() };
         self.believed_for = (2 * self.believed_for).min(LONGEST_STANDS_DOWN);
         false
     }
@@ -627,8 +627,8 @@ impl ControlLaw for Law {
             self.leave(sample.at, because, STANDS_DOWN_BRIEFLY);
             return self.waits(sample, Mode::Leaving { because }, LONGEST_TICK);
         }
-        if self.auditions(sample) {
-            return self.waits(sample, Mode::Leaving { because: WaitReason::Audition }, SHORT_OF_MEMORY_TICK);
+        if self.takes_baseline(sample) {
+            return self.waits(sample, Mode::Leaving { because: WaitReason::Baseline }, SHORT_OF_MEMORY_TICK);
         }
         self.batch = Some(Batch { began: sample.at, until, poor: 0 });
         self.reclaims(sample, until - headroom)
@@ -679,7 +679,7 @@ mod tests {
     static SHORT: [Zone; 1] = [Zone { free: 90 << 20, low: 80 << 20, protection: 0, drift: 0 }];
 
     fn law() -> Law {
-        Law::new(Settings { audition: false, ..Settings::default() })
+        Law::new(Settings { baseline: false, ..Settings::default() })
     }
 
     /// What it decides once it has observed for three seconds at a node short of memory, to which each sample does this.
@@ -866,7 +866,7 @@ mod tests {
     #[test]
     fn the_kernel_is_watched_at_it_first() {
         let (_, mode) = after(Law::new(Settings::default()), streams);
-        assert_eq!(why(mode), WaitReason::Audition);
+        assert_eq!(why(mode), WaitReason::Baseline);
         // With kswapd at work meanwhile it is soon known what filling costs.
         let kernel_works = |sample: &mut Sample<'static>| {
             streams(sample);
@@ -880,7 +880,7 @@ mod tests {
         // A second of each two is in memory, and nobody can tell what that costs.
         let mut law = Law::new(Settings::default());
         let mut sample = Sample { zones: &SHORT, ..still() };
-        let mut listened = 0;
+        let mut watched = 0;
         for tick in 0..1_800 {
             sample.at += 20 * MILLISECOND;
             let fills = tick % 100 < 50;
@@ -888,9 +888,9 @@ mod tests {
             if let Decision::Reclaim(asked) = law.decide(&sample) {
                 law.made(Slice { asked, freed: asked, took: MILLISECOND, cpu: MILLISECOND, ..Slice::default() });
             }
-            listened += u64::from(fills && matches!(law.mode(), Mode::Leaving { because: WaitReason::Audition }));
+            watched += u64::from(fills && matches!(law.mode(), Mode::Leaving { because: WaitReason::Baseline }));
         }
-        let seconds = listened as f64 * 0.02;
+        let seconds = watched as f64 * 0.02;
         assert!((4.0..=9.0).contains(&seconds), "{seconds} of the 18 s in which it filled");
     }
 

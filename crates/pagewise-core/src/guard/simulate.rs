@@ -280,7 +280,7 @@ mod tests {
 
     /// Without a cap, and without a second in which the kernel is watched.
     fn uncapped() -> Law {
-        Law::new(Settings { cpu_cap: 1.0, audition: false, ..Settings::default() })
+        Law::new(Settings { cpu_cap: 1.0, baseline: false, ..Settings::default() })
     }
 
     #[test]
@@ -314,7 +314,7 @@ mod tests {
     #[test]
     fn a_fill_that_needs_more_than_the_cap_is_refused_with_its_cores() {
         for (size, fill, cost) in [(24 * G, 5.0, 308.0), (256 * G, 12.0, 98.0)] {
-            let mut law = Law::new(Settings { audition: false, ..Settings::default() });
+            let mut law = Law::new(Settings { baseline: false, ..Settings::default() });
             let ran = run(&Model::of(size, fill * GIB, cost), &mut law);
             assert!(ran.guard_cpu < 0.1, "it raced: {ran:?}");
             let Mode::Leaving { because: WaitReason::Infeasible { cores } } = law.mode() else {
@@ -329,7 +329,7 @@ mod tests {
     #[test]
     fn the_cap_holds_whatever_is_asked() {
         for fill in [1.0, 3.0, 4.5, 5.0] {
-            let mut law = Law::new(Settings { cpu_cap: 0.5, audition: false, ..Settings::default() });
+            let mut law = Law::new(Settings { cpu_cap: 0.5, baseline: false, ..Settings::default() });
             let ran = run(&Model::of(24 * G, fill * GIB, 98.0), &mut law);
             assert!(ran.guard_cpu <= 0.6, "{fill}: {ran:?}");
         }

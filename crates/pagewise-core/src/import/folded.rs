@@ -4,11 +4,12 @@
 //! Written by `stackcollapse-perf.pl` and its kin, by BCC's `profile -f`, by async-profiler, and by our own export. What a
 //! frame belongs to may stand behind it: `_[k]` the kernel, `_[j]` generated code, `_[i]` inlined there.
 
+use super::counted_stack::CountedStack;
 use super::flame_graph::{self, FlameGraph};
 use super::kernel_names::{self, idle_pid, is_kernel_thread};
 use super::listing::{Listing, ListingClock};
 use super::perf_row::{is_module, module_of};
-use super::stack_blocks::{self, CountedStack, StackBlocks};
+use super::stack_blocks::{self, StackBlocks};
 use super::words::{self, quoted};
 use super::{Kind, Parser, Problem};
 use crate::kernel_text::functions::without_suffix;
@@ -77,22 +78,13 @@ impl Folded {
     }
 
     fn take_block(&mut self, stack: CountedStack) -> Result<(), Problem> {
-        let CountedStack { pid, comm, names, count } = stack;
-        let frames = names.into_iter().map(|name| Frame { name, module: String::new() }).collect();
         self.lines += 1;
         self.has_blocks = true;
-        self.add(pid, &comm, frames, count, false)
+        self.add(stack, false)
     }
 
-    /// A stack, the innermost function first.
-    fn add(
-        &mut self,
-        pid: Option<u32>,
-        comm: &str,
-        frames: Vec<Frame>,
-        count: u64,
-        waits: bool,
-    ) -> Result<(), Problem> {
+    fn add(&mut self, stack: CountedStack, waits: bool) -> Result<(), Problem> {
+        let CountedStack { frames, comm, pid, count } = stack;
         let is_asleep = waits || frames.iter().take(2).any(|frame| SLEEPING.contains(&without_suffix(&frame.name)));
         let stack = self.stacks.of(frames.into_iter());
         if self.stacks.len() > MOST_STACKS {
@@ -104,7 +96,7 @@ impl Folded {
         if let Some(stack) = stack {
             self.total = self.total.saturating_add(count);
             self.asleep = self.asleep.saturating_add(if is_asleep { count } else { 0 });
-            let seen = self.seen.entry((pid, comm.to_owned(), stack)).or_default();
+            let seen = self.seen.entry((pid, comm, stack)).or_default();
             *seen = seen.saturating_add(count);
         }
         Ok(())
@@ -132,7 +124,7 @@ impl Folded {
         if frames.is_empty() {
             frames.push(Frame { name: "[unknown]".to_owned(), module: String::new() });
         }
-        self.add(pid, comm, frames, count, waits)
+        self.add(CountedStack { frames, comm: comm.to_owned(), pid, count }, waits)
     }
 
     /// The stacks of a flame graph.

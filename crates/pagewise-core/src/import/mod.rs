@@ -9,6 +9,7 @@
 mod atop;
 mod atopsar;
 mod collectl;
+mod counted_stack;
 mod disks;
 mod dstat;
 mod events;

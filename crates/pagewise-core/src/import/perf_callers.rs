@@ -3,6 +3,7 @@
 //! What a function has of its own stands in its row, and that is what its stacks have together: a drawing only tells who
 //! called it. What a drawing does not tell, or cannot be understood, stays with the function alone.
 
+use super::counted_stack::CountedStack;
 use super::kernel_names::{self, is_kernel_thread};
 use super::perf_graph::{Graph, GraphPath, Reading};
 use super::perf_top::Entry;
@@ -10,20 +11,10 @@ use crate::kernel_text::functions::{Family, families_of};
 use crate::recording::Frame;
 use std::collections::{HashMap, HashSet};
 
-/// A stack and how often it was seen.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Stack {
-    /// The innermost first.
-    pub(super) frames: Vec<Frame>,
-    pub(super) comm: String,
-    pub(super) pid: Option<u32>,
-    pub(super) count: u64,
-}
-
 /// All stacks of a table.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TableStacks {
-    pub(super) stacks: Vec<Stack>,
+    pub(super) stacks: Vec<CountedStack>,
     /// How much there was, listed or not.
     pub(super) total: u64,
     /// Counts are samples, and no hundredths of a percent.
@@ -109,7 +100,7 @@ impl TableStacks {
 
 /// Adds a function's count, spread over the ways that lead to it. Names of ways begin with the function.
 fn add(
-    stacks: &mut Vec<Stack>,
+    stacks: &mut Vec<CountedStack>,
     entry: &Entry,
     ways: Vec<GraphPath>,
     count: u64,
@@ -118,7 +109,7 @@ fn add(
     let row = &entry.row;
     let mut stack = |frames: Vec<Frame>, count: u64| {
         if count > 0 {
-            stacks.push(Stack { frames, comm: row.comm.clone(), pid: row.pid, count });
+            stacks.push(CountedStack { frames, comm: row.comm.clone(), pid: row.pid, count });
         }
     };
     let mut flat = vec![row.frame()];
@@ -322,17 +313,17 @@ fn inwards(
     count: u64,
     in_kernel: bool,
     modules: &HashMap<&str, Option<&str>>,
-) -> Stack {
+) -> CountedStack {
     let row = &entry.row;
     let mut frames: Vec<Frame> = way.names.iter().rev().map(|name| frame(name, modules)).collect();
     kernel_names::mark(&mut frames, in_kernel || is_kernel_thread(&row.comm));
-    Stack { frames, comm: row.comm.clone(), pid: row.pid, count }
+    CountedStack { frames, comm: row.comm.clone(), pid: row.pid, count }
 }
 
 /// Of a table that was cut after its first rows: what its drawings end with has no row, and all that it has is its own, as far as anybody
 /// can see. At most `left` of it.
 fn add_undrawn(
-    stacks: &mut Vec<Stack>,
+    stacks: &mut Vec<CountedStack>,
     entries: &[Entry],
     reading: Reading,
     modules: &HashMap<&str, Option<&str>>,

@@ -5,10 +5,11 @@
 //! function of its own, [`NOT_LISTED`]. Of several screens the last one counts, of several events the one that shows where
 //! the time of CPUs goes.
 
+use super::counted_stack::CountedStack;
 use super::events::{event_name, shows_cpu_time};
 use super::kernel_names::{self, idle_pid};
 use super::listing::{Listing, ListingClock, count};
-use super::perf_callers::{Stack, TableStacks, stacks_of};
+use super::perf_callers::{TableStacks, stacks_of};
 use super::perf_graph::{Graph, without_edge};
 use super::perf_lkp::{self, Lkp};
 use super::perf_row::{self, Header, Row, at_privilege, is_module, row, without_sign};
@@ -333,7 +334,7 @@ impl PerfTop {
 }
 
 /// The same stacks with counts that are parts of `samples`, as they were parts of `total`.
-fn scaled(mut stacks: Vec<Stack>, samples: u64, total: u64) -> Vec<Stack> {
+fn scaled(mut stacks: Vec<CountedStack>, samples: u64, total: u64) -> Vec<CountedStack> {
     for stack in &mut stacks {
         stack.count = (stack.count as f64 * samples as f64 / total.max(1) as f64).round() as u64;
     }

@@ -1,20 +1,12 @@
 //! Stacks with a function in each line, the innermost first: keys of bpftrace's maps (`@[kstack, comm] = count()`, or `hist()`), and
 //! what BCC's `profile` and `offcputime` print.
 
+use super::counted_stack::CountedStack;
 use super::words::is_number;
+use crate::recording::Frame;
 
 /// As deep as a stack of perf script can be.
 const DEEPEST: usize = 2048;
-
-/// A stack and how often it was seen.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct CountedStack {
-    pub(super) pid: Option<u32>,
-    pub(super) comm: String,
-    /// Functions, the innermost first.
-    pub(super) names: Vec<String>,
-    pub(super) count: u64,
-}
 
 /// What came of a line.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -29,7 +21,7 @@ impl Taken {
     const PART: Taken = Taken { stack: None, is_part: true };
 
     fn whole(stack: CountedStack) -> Taken {
-        Taken { stack: Some(stack).filter(|stack| !stack.names.is_empty() && stack.count > 0), is_part: true }
+        Taken { stack: Some(stack).filter(|stack| !stack.frames.is_empty() && stack.count > 0), is_part: true }
     }
 }
 
@@ -37,11 +29,11 @@ impl Taken {
 #[derive(Debug, Default)]
 pub(super) struct StackBlocks {
     /// Functions of a key of bpftrace.
-    key: Option<Vec<String>>,
+    key: Option<Vec<Frame>>,
     /// A key whose values are a histogram.
     histogram: Option<CountedStack>,
     /// Functions that may be those of a stack of BCC.
-    loose: Vec<String>,
+    loose: Vec<Frame>,
     /// A stack of BCC whose count comes next.
     uncounted: Option<CountedStack>,
 }
@@ -69,14 +61,14 @@ impl StackBlocks {
             self.key = Some(Vec::new());
             return Taken::PART;
         }
-        if let Some(names) = &mut self.key {
+        if let Some(frames) = &mut self.key {
             let Some((comm, value)) = ends_key(text) else {
                 // Between stacks of the kernel and of the program.
-                keep(names, text.trim_start_matches(','));
+                keep(frames, text.trim_start_matches(','));
                 return Taken::PART;
             };
-            let names = self.key.take().unwrap_or_default();
-            let stack = CountedStack { pid: None, comm: comm.to_owned(), names, count: value.unwrap_or(0) };
+            let frames = self.key.take().unwrap_or_default();
+            let stack = CountedStack { pid: None, comm: comm.to_owned(), frames, count: value.unwrap_or(0) };
             if value.is_some() {
                 return Taken::whole(stack);
             }
@@ -90,8 +82,8 @@ impl StackBlocks {
             };
         }
         if let Some((comm, pid)) = owner(text) {
-            let names = std::mem::take(&mut self.loose);
-            self.uncounted = Some(CountedStack { pid: Some(pid), comm: comm.to_owned(), names, count: 0 });
+            let frames = std::mem::take(&mut self.loose);
+            self.uncounted = Some(CountedStack { pid: Some(pid), comm: comm.to_owned(), frames, count: 0 });
             return Taken::PART;
         }
         if text == "--" && !self.loose.is_empty() {
@@ -107,12 +99,12 @@ impl StackBlocks {
 }
 
 /// A function without its offset; BCC's older versions print it as Python has it, `b'schedule'`.
-fn keep(names: &mut Vec<String>, text: &str) {
+fn keep(frames: &mut Vec<Frame>, text: &str) {
     let name = text.trim();
     let name = name.strip_prefix("b'").and_then(|rest| rest.strip_suffix('\'')).unwrap_or(name);
     let name = name.rsplit_once('+').map_or(name, |(name, _)| name);
-    if !name.is_empty() && names.len() < DEEPEST {
-        names.push(name.to_owned());
+    if !name.is_empty() && frames.len() < DEEPEST {
+        frames.push(Frame { name: name.to_owned(), module: String::new() });
     }
 }
 
@@ -172,7 +164,8 @@ mod tests {
         all.extend(blocks.finish());
         let of = |one: &CountedStack| {
             let pid = one.pid.map_or_else(String::new, |pid| pid.to_string());
-            format!("{} {pid} {} {}", one.comm, one.names.join(";"), one.count)
+            let names: Vec<&str> = one.frames.iter().map(|frame| frame.name.as_str()).collect();
+            format!("{} {pid} {} {}", one.comm, names.join(";"), one.count)
         };
         all.iter().map(of).collect()
     }

@@ -15,7 +15,7 @@ static FORM: Form = Form {
         Some(asked) => Ok(asked.to_string()),
         None => Ok(OFF.to_owned()),
     },
-    allowed: "off, on, on(…) with any of batch=TIME, cap=CORES, cgroup=PATTERN, no-brake, no-gate, no-audition and no-trails, joined by +; or \
+    allowed: "off, on, on(…) with any of batch=TIME, cap=CORES, cgroup=PATTERN, no-brake, no-gate, no-baseline and no-trails, joined by +; or \
               paper(threshold=BYTES+amount=BYTES)",
 };
 

@@ -155,7 +155,7 @@ fn published() -> String {
     text
 }
 
-/// A row for each cell in which a guard has nothing to give back.
+/// A row for each cell in which it was asked whether anybody beside a guard is worse off.
 fn no_harm() -> String {
     let mut text = String::from(
         "| cell | steps together, with the guard | what the stream got | hits of the hot file: without, with | n | \

@@ -6,6 +6,7 @@ use pagewise_core::recording::Recorded;
 use pagewise_host::root::Root;
 use pagewise_host::store::recording::Recording;
 use pagewise_host::tunable;
+use pagewise_testkit::said::unwrapped;
 use pagewise_testkit::{HostUnchanged, host_lock, requires};
 use serde_json::Value;
 use std::fs;
@@ -118,7 +119,7 @@ fn what_one_arm_does_in_the_kernel_is_found_drawn_and_verified() {
     // A recording that is gone is said, and its pair is not compared.
     let gone = fs::read_dir(desk.path("x.trial/recordings")).unwrap().map(|entry| entry.unwrap().path()).max().unwrap();
     fs::remove_file(gone).unwrap();
-    let later = desk.said(&["report", "x.trial"]).split_whitespace().collect::<Vec<_>>().join(" ");
+    let later = unwrapped(&desk.said(&["report", "x.trial"]));
     assert!(later.contains("1 good run has no stacks: its recording is not in the bundle"), "{later}");
     assert!(later.contains("5 pairs; a share is"), "{later}");
     assert_eq!(desk.run(&["trial", "verify", "x.trial"]).status.code(), Some(4));
@@ -136,7 +137,7 @@ fn a_plan_says_what_each_run_records() {
          [recording]\nstacks = 49\nstalls = true\ncgroup = true\n"
     );
     fs::write(desk.path("x.toml"), plan).unwrap();
-    let checked = desk.said(&["trial", "check", "x.toml"]).split_whitespace().collect::<Vec<_>>().join(" ");
+    let checked = unwrapped(&desk.said(&["trial", "check", "x.toml"]));
     assert!(
         checked.contains("each run also records stacks 49 times a second and CPU, stalls, the job's cgroup"),
         "{checked}"

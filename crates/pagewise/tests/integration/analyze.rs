@@ -130,7 +130,7 @@ fn our_tables_have_the_published_layout_and_round_where_those_cut_off() {
     let only_tables = |text: &str| -> Vec<String> {
         let lines = text.lines().filter(|line| line.starts_with('|') || line.starts_with('+'));
         // Where a number stands in its cell does not matter.
-        lines.map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
+        lines.map(unwrapped).collect()
     };
     let (ours, theirs) = (only_tables(&ours), only_tables(&theirs));
     assert_eq!(ours.len(), theirs.len());
@@ -352,7 +352,7 @@ fn blocks_are_used_unless_the_command_line_says_none() {
         assert_eq!(pairs["plain_samples"][field], values["plain_samples"][field], "{field}");
         assert!(!pairs["plain_samples"][field].is_null(), "{field}");
     }
-    let said = |args: &[&str]| text_of(own(&text, args)).split_whitespace().collect::<Vec<_>>().join(" ");
+    let said = |args: &[&str]| unwrapped(&text_of(own(&text, args)));
     assert!(said(&[]).contains("Verdicts go by pairs in the order they ran"), "{}", said(&[]));
     assert!(!said(&["--block", "none"]).contains("Verdicts go by"), "{}", said(&["--block", "none"]));
     let decides = |within: &str| {

@@ -4,6 +4,7 @@
 
 use super::committed;
 use pagewise_testkit::requires;
+use pagewise_testkit::said::unwrapped;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -187,7 +188,7 @@ fn a_trial_boots_its_host_by_itself_and_ends_with_every_run_once() {
         invalid_attempts: number("invalid"),
         boots,
         steps,
-        of_the_broken_kernel: said.split_whitespace().collect::<Vec<_>>().join(" "),
+        of_the_broken_kernel: unwrapped(said),
         seconds: started.elapsed().as_secs(),
     };
     committed::write(RESULT, &found);

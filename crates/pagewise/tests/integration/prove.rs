@@ -332,7 +332,7 @@ fn a_flag_that_the_jvm_does_not_know_is_refused_before_anything_runs() {
     let desk = Desk::new();
     let told = |flag: &str, job: &[&str]| {
         let output = desk.run(&[&["--a", "now", "--b", flag, "--dry-run", "--"], job].concat());
-        (output.status.code(), stderr(&output).split_whitespace().collect::<Vec<_>>().join(" "))
+        (output.status.code(), unwrapped(&stderr(&output)))
     };
     for job in [&["java", "-version"][..], &["sh", "-c", "java -version"], &["nice", "java", "-version"]] {
         let (code, text) = told("jvm.UseTransparentHugePage=true", job);
@@ -712,7 +712,7 @@ fn a_budget_runs_no_more_pairs_than_were_asked_for() {
     let args = ["--a", "env.T=0", "--b", "env.T=1", "--pairs", "4", "--budget", "10m", "--", "true"];
     let output = prove_as_a_stranger(&Desk::new(), 0o755, &args);
     assert_exit(&output, 0);
-    let said = String::from_utf8_lossy(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+    let said = unwrapped(&String::from_utf8_lossy(&output.stdout));
     assert!(said.contains("4 pairs fit into the budget of 10m") && said.contains("no more were asked for"), "{said}");
 }
 

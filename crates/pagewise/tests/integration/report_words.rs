@@ -1,6 +1,7 @@
 //! What people read of a trial: the terminal's and the Markdown report against golden files, and what no report may do.
 
 use pagewise_core::report::{Style, html, markdown, text};
+use pagewise_testkit::said::unwrapped;
 use pagewise_testkit::{reports, studies};
 
 #[test]
@@ -111,7 +112,7 @@ fn functions_that_differ_are_told_in_every_form_and_hostile_names_are_only_text(
     for (kind, said) in
         [("text", text(&report, Style::default())), ("markdown", markdown(&report)), ("html", markup(&page))]
     {
-        let words = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        let words = unwrapped(&said);
         assert!(words.contains("compact_zone") || words.contains("compact\\_zone"), "{kind}: {words}");
         assert!(words.contains("10 pairs; a share is of the samples of a run, and a run is one observation"), "{kind}");
         let bad = said.chars().find(|c| (c.is_control() && *c != '\n') || ('\u{202a}'..='\u{202e}').contains(c));

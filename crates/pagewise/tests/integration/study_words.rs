@@ -6,6 +6,7 @@ use pagewise_core::comparison::question::{Contrast, Question};
 use pagewise_core::comparison::table::Table;
 use pagewise_core::report::study::{csv, latex, r_script, text72};
 use pagewise_core::report::{Report, Style, html, markdown, text};
+use pagewise_testkit::said::unwrapped;
 use pagewise_testkit::studies;
 
 /// Every rendition with its name.
@@ -85,7 +86,7 @@ fn colour_adds_escape_sequences_and_nothing_else() {
 fn a_trial_that_stopped_early_says_at_which_analysis_and_whose_interval_it_is() {
     let report = studies::stopped();
     for (kind, said) in renditions(&report).into_iter().filter(|(kind, _)| !matches!(*kind, "r" | "csv")) {
-        let words = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        let words = unwrapped(&said);
         assert!(words.contains("Stopped early, at analysis 3 of 4 (8 of 10 blocks)"), "{kind}");
         assert!(words.contains("repeated one of this analysis"), "{kind}");
     }
@@ -96,7 +97,7 @@ fn an_open_ended_trial_says_in_every_form_that_its_intervals_are_a_confidence_se
     let report = studies::open_ended();
     let blocks = report.analysis.interim_analyses.last().unwrap().blocks;
     for (kind, said) in renditions(&report).into_iter().filter(|(kind, _)| *kind != "csv") {
-        let words = said.replace('\u{a0}', " ").split_whitespace().collect::<Vec<_>>().join(" ");
+        let words = unwrapped(&said.replace('\u{a0}', " "));
         assert!(words.contains("confidence sequence"), "{kind}");
         assert!(kind == "r" || words.contains(&format!("Ended after {blocks} blocks of at most 40")), "{kind}");
         assert!(!words.contains("t test p") && !words.contains("repeated"), "{kind}: nothing else stands beside it");
@@ -111,7 +112,7 @@ fn an_open_ended_trial_says_in_every_form_that_its_intervals_are_a_confidence_se
 #[test]
 fn what_runs_leave_to_the_next_is_told_with_its_interval() {
     for (kind, said) in renditions(&studies::carried()).into_iter().filter(|(kind, _)| !matches!(*kind, "r" | "csv")) {
-        let words = said.replace('\u{a0}', " ").split_whitespace().collect::<Vec<_>>().join(" ");
+        let words = unwrapped(&said.replace('\u{a0}', " "));
         assert!(words.contains("What a run leaves to the next is seen: +3"), "{kind}: {words}");
     }
     assert!(markdown(&studies::carried()).contains("of the previous cell's effect"));

@@ -1,6 +1,7 @@
 //! `pagewise top` as a person sees it: this host and a recording, keys, sizes, names of others, and the terminal as it was.
 
 use assert_cmd::cargo::CommandCargoExt;
+use pagewise_testkit::said::unwrapped;
 use pagewise_testkit::{Terminal, requires};
 use rustix::process::Signal;
 use std::path::{Path, PathBuf};
@@ -69,7 +70,7 @@ fn rates_that_cannot_be_and_files_that_are_none_are_told_before_the_screen_is_ta
         let left = top(args, (80, 24)).wait();
         assert_eq!(left.code, Some(code), "{}", left.screen);
         // Messages are wrapped at the terminal's width.
-        let said = left.screen.split_whitespace().collect::<Vec<_>>().join(" ");
+        let said = unwrapped(&left.screen);
         assert!(said.contains(words) && left.is_restored(), "{}", left.screen);
         assert!(!left.bytes.windows(8).any(|bytes| bytes == b"\x1b[?1049h"), "the screen was taken");
     }
@@ -237,7 +238,7 @@ fn an_ordinary_user_has_everything_but_stacks_and_reads_why() {
     let top = Terminal::start(Path::new("setpriv"), &args, &[], (80, 24));
     // A screen comes in pieces: the whole of it is what has its last line.
     top.wait_for(SOON, "the timelines and why there are no more", |screen| {
-        let text = screen.split_whitespace().collect::<Vec<_>>().join(" ");
+        let text = unwrapped(screen);
         // Where everybody may look at everything, there is nothing to say.
         let is_told = text.contains("functions: not permitted")
             && text.contains("CAP_PERFMON")

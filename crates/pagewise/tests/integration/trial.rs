@@ -5,6 +5,7 @@ use pagewise_host::store::bundle::Bundle;
 use pagewise_host::trial::invalid::Invalid;
 use pagewise_host::tunable::lock;
 use pagewise_testkit::Terminal;
+use pagewise_testkit::said::unwrapped;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -34,7 +35,7 @@ fn the_published_matrix_warns_and_the_corrected_ones_are_clean() {
     for weakness in ["nested-order", "levels-differ-in-more", "too-few-boots"] {
         assert!(said_of_it.contains(weakness), "{weakness}: {said_of_it}");
     }
-    let one_line = said_of_it.split_whitespace().collect::<Vec<_>>().join(" ");
+    let one_line = unwrapped(&said_of_it);
     assert!(one_line.contains("differ in swap and in workload.heap"), "the confound is named: {one_line}");
     let strict = check(&["terasort-mglru-as-published", "--elsewhere", "--strict"]);
     assert_eq!(strict.status.code(), Some(2), "{}", told(&strict));
@@ -233,17 +234,13 @@ impl Desk {
     }
 }
 
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
 #[test]
 fn what_can_never_work_is_an_error_at_its_line_and_what_this_host_lacks_stands_first() {
     let wrong = |from: &str, to: &str, place: &str, why: &str| {
         for verb in ["check", "run"] {
             let output = Desk::with(&PLAN.replace(from, to)).run(&[verb, "plan.toml"]);
             assert_eq!(output.status.code(), Some(2), "{verb} {to}: {}{}", said(&output), told(&output));
-            let found = one_line(&told(&output));
+            let found = unwrapped(&told(&output));
             assert!(found.contains(&format!("plan.toml:{place}: ")) && found.contains(why), "{verb} {to}: {found}");
         }
     };
@@ -258,7 +255,7 @@ fn what_can_never_work_is_an_error_at_its_line_and_what_this_host_lacks_stands_f
     let here = |plan: &str| {
         let output = Desk::with(&plan.replace("blocks = 4", "blocks = 12")).check(&[]);
         assert!(output.status.success(), "{}", told(&output));
-        one_line(&said(&output))
+        unwrapped(&said(&output))
     };
     let misspelt = here(&PLAN.replace("'true'", "'no-such-program-here'"));
     let first = "as it is this plan cannot run on this host not-possible-here: the job's command cannot start: cannot run \
@@ -281,7 +278,7 @@ fn a_number_that_nobody_knows_is_told_before_a_run_with_what_was_meant() {
     let more = "[[metric]]\nname = 'wall'\n[[metric]]\nname = 'minor_fault'\n\
                 [[invalidate]]\nnumber = 'pgmajfaults'\nabove = 0\nbecause = 'x'\n";
     let output = Desk::with(&format!("{PLAN}{more}")).check(&[]);
-    let found = one_line(&said(&output));
+    let found = unwrapped(&said(&output));
     assert!(found.contains("unknown-number: there is no measure 'minor_fault'; did you mean minor_faults?"), "{found}");
     assert!(found.contains("is called 'pgmajfaults'; did you mean pgmajfault?"), "{found}");
 }
@@ -300,14 +297,14 @@ fn a_share_without_its_sign_is_refused_with_the_right_way_to_write_it() {
 #[test]
 fn an_order_that_is_only_an_example_says_so() {
     let desk = Desk::with(PLAN);
-    let example = one_line(&said(&desk.check(&[])));
+    let example = unwrapped(&said(&desk.check(&[])));
     assert!(
         example.contains("order: pairs, an example with seed 0: the seed is drawn when the trial begins"),
         "{example}"
     );
-    let dry = one_line(&said(&desk.run(&["run", "plan.toml", "--dry-run"])));
+    let dry = unwrapped(&said(&desk.run(&["run", "plan.toml", "--dry-run"])));
     assert!(dry.contains("order, an example with seed ") && dry.contains("runs this order"), "{dry}");
-    let given = one_line(&said(&desk.run(&["run", "plan.toml", "--dry-run", "--seed", "7"])));
+    let given = unwrapped(&said(&desk.run(&["run", "plan.toml", "--dry-run", "--seed", "7"])));
     assert!(given.contains("order, seed 7: "), "{given}");
     let planned = Desk::with(&PLAN.replace("warmup = 0", "warmup = 0\nseed = 5"));
     assert!(said(&planned.check(&[])).contains("order: pairs, seed 5\n"));
@@ -385,7 +382,7 @@ fn what_no_run_reports_is_told_after_the_first_in_the_status_and_in_the_report()
     assert!(ran.status.success(), "{}", told(&ran));
     let missing = "No run had the metric 'rat'; did you mean rate?";
     assert_eq!(told(&ran).matches(missing).count(), 1, "once, after the first run: {}", told(&ran));
-    assert!(one_line(&said(&ran)).contains(missing), "{}", said(&ran));
+    assert!(unwrapped(&said(&ran)).contains(missing), "{}", said(&ran));
     assert!(said(&desk.run(&["status", "x.trial"])).contains(missing));
     assert!(desk.run(&["verify", "x.trial"]).status.success());
 }
@@ -441,7 +438,7 @@ fn messages_are_as_wide_as_the_terminal_and_no_wider() {
     let text = String::from_utf8_lossy(&left.bytes).replace('\r', "");
     assert!(text.lines().count() > 2 && text.contains("\n  "), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 50), "{text}");
-    assert!(one_line(&text).contains("cannot read the plan no-such-plan"), "{text}");
+    assert!(unwrapped(&text).contains("cannot read the plan no-such-plan"), "{text}");
 }
 
 #[test]
@@ -473,7 +470,7 @@ fn a_level_that_fails_every_time_is_a_result_and_the_good_runs_of_the_other_are_
     let desk = Desk::with(FAILS);
     let ran = desk.run(&["run", "plan.toml"]);
     assert_eq!(ran.status.code(), Some(0), "{}{}", said(&ran), told(&ran));
-    assert!(one_line(&said(&ran)).contains("6 of 6 runs of `two` ended badly"), "{}", said(&ran));
+    assert!(unwrapped(&said(&ran)).contains("6 of 6 runs of `two` ended badly"), "{}", said(&ran));
     assert!(!told(&ran).contains("nothing to compare"), "{}", told(&ran));
     let analysis = fs::read_to_string(desk.0.path().join("x.trial/analysis.json")).expect("an analysis");
     let analysis: serde_json::Value = serde_json::from_str(&analysis).expect("JSON");
@@ -504,7 +501,7 @@ fn a_bundle_of_an_older_analysis_is_told_from_one_that_was_edited() {
     let older = written.replace(schema, "pagewise.analysis/1").replace("\"version\": 2", "\"version\": 1");
     fs::write(&path, older).expect("it is written");
     let verified = desk.run(&["verify", "x.trial"]);
-    let message = one_line(&told(&verified));
+    let message = unwrapped(&told(&verified));
     assert_eq!(verified.status.code(), Some(4), "{message}");
     for part in [
         "analysis.json is not what the analysis gives",
@@ -516,7 +513,7 @@ fn a_bundle_of_an_older_analysis_is_told_from_one_that_was_edited() {
     // What it tells to do works.
     assert!(desk.run(&["analyze", "x.trial"]).status.success());
     fs::write(&path, written.replace("\"alpha\"", "\"beta\"")).expect("it is written");
-    let edited = one_line(&told(&desk.run(&["verify", "x.trial"])));
+    let edited = unwrapped(&told(&desk.run(&["verify", "x.trial"])));
     assert!(edited.contains("It was edited") && !edited.contains("older version"), "{edited}");
 }
 
@@ -541,10 +538,10 @@ fn a_plan_of_two_levels_has_every_rendition_and_tells_the_next_how_long_it_takes
 
     // What the plan supposes gives way to what was seen: the gate alone takes a second before each run.
     fs::write(desk.0.path().join("plan.toml"), format!("{PLAN}[cost]\nrun = '1h'\n")).expect("room");
-    let plain = one_line(&said(&desk.check(&[])));
+    let plain = unwrapped(&said(&desk.check(&[])));
     assert!(plain.contains("at least 8h00m in all (around each run only a second is counted"), "{plain}");
     let output = desk.check(&["--pilot", "x.trial"]);
-    let pilot = one_line(&said(&output));
+    let pilot = unwrapped(&said(&output));
     let about = pilot.split("about ").nth(1).and_then(|rest| rest.split(" s in all").next());
     let seconds: f64 = about.and_then(|text| text.parse().ok()).unwrap_or_else(|| panic!("{pilot}{}", told(&output)));
     assert!((8.0..60.0).contains(&seconds) && seconds.fract() == 0.0, "{pilot}");
@@ -556,7 +553,7 @@ fn a_metric_that_the_first_good_run_does_not_give_ends_the_trial_there() {
     let desk = Desk::with(&format!("{PLAN}{metric}"));
     let ran = desk.run(&["run", "plan.toml"]);
     assert_eq!(ran.status.code(), Some(2), "{}", told(&ran));
-    let said = one_line(&told(&ran));
+    let said = unwrapped(&told(&ran));
     assert!(said.contains("the first run under '") && said.contains("gave no regex:score=([0-9]+)"), "{said}");
     assert!(said.contains("the job's output has nothing that matches score=([0-9]+)"), "{said}");
     let points = Bundle::open(&desk.0.path().join("x.trial")).and_then(|bundle| bundle.points()).expect("a bundle");
@@ -600,10 +597,10 @@ fn a_kernel_that_is_not_installed_here_is_told_before_anything_runs() {
         PLAN.replace("mode", "kernel").replace("env.MODE=1", "kernel=9.99.0").replace("env.MODE=2", "kernel=9.98.0");
     let desk = Desk::with(&plan);
     let missing = "'one' of 'kernel' needs kernel 9.99.0, which is not installed here";
-    let checked = one_line(&said(&desk.check(&[])));
+    let checked = unwrapped(&said(&desk.check(&[])));
     assert!(checked.contains(&format!("not-possible-here: {missing}")), "{checked}");
     let dry = desk.run(&["run", "plan.toml", "--dry-run"]);
-    assert!(one_line(&said(&dry)).contains(missing), "{}{}", said(&dry), told(&dry));
+    assert!(unwrapped(&said(&dry)).contains(missing), "{}{}", said(&dry), told(&dry));
     assert!(!said(&desk.check(&["--elsewhere"])).contains("not installed"));
 }
 
@@ -616,7 +613,7 @@ fn who_looks_at_a_trial_is_told_whether_anybody_runs_it() {
     wait_until(Duration::from_secs(60), "no run has begun", || status().contains("1 running"));
     assert!(!status().contains("nobody"), "{}", status());
     let refused = told(&desk.run(&["analyze", "x.trial"]));
-    assert!(one_line(&refused).contains("It is being run now; how far it is says: pagewise trial status x.trial"));
+    assert!(unwrapped(&refused).contains("It is being run now; how far it is says: pagewise trial status x.trial"));
     assert!(!refused.contains("resume"), "{refused}");
     running.kill().expect("it runs");
     running.wait().expect("it ends");
