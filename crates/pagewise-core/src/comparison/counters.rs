@@ -8,6 +8,7 @@ use super::estimate::{self, Design, Estimate};
 use super::found::{Comparison, CounterContrast};
 use super::plain_samples::Percent;
 use super::question::Question;
+use super::rule::LEAST_SPREAD;
 use super::table::{Counter, Table};
 use super::within::PairedBlocks;
 use crate::stats::{percent, summary, welch};
@@ -61,12 +62,15 @@ pub(super) struct ConstantCounter<'t> {
 pub(super) fn without_spread<'t>(table: &'t Table, cells: &[Cell], found: &[Comparison]) -> Vec<ConstantCounter<'t>> {
     let contrasts = found.iter().flat_map(|comparison| &comparison.counters);
     let moves: BTreeSet<&str> = contrasts.map(|contrast| contrast.name.as_str()).collect();
-    let first_of = |side: &Side, counter: &Counter| {
-        side.good.iter().map(|row| counter.values[*row]).find(|value| value.is_finite())
+    // The value that a level always has; of what varies there is none.
+    let only = |side: &Side, counter: &Counter| {
+        let mut values = side.good.iter().map(|row| counter.values[*row]).filter(|value| value.is_finite());
+        let first = values.next();
+        values.all(|value| Some(value) == first).then_some(first)
     };
     let still = |counter: &'t Counter| {
         let cell = cells.first()?;
-        Some(ConstantCounter { name: &counter.name, a: first_of(&cell.a, counter), b: first_of(&cell.b, counter) })
+        Some(ConstantCounter { name: &counter.name, a: only(&cell.a, counter)?, b: only(&cell.b, counter)? })
     };
     table.counters.iter().filter(|counter| !moves.contains(counter.name.as_str())).filter_map(still).collect()
 }
@@ -99,14 +103,19 @@ fn of_samples(question: &Question, name: &str, a: &[f64], b: &[f64]) -> Option<C
     })
 }
 
-/// By the differences within blocks, as the value itself. `None` where all of these are nothing.
+/// By the differences within blocks, as the value itself. `None` where all of these are nothing, and where they vary and the design takes all of
+/// that for its own (one event in each run of one order): nothing is left to say how far chance goes.
 fn of_blocks(question: &Question, design: Design, within: &PairedBlocks, counter: &Counter) -> Option<CounterContrast> {
     let value = |row: usize| counter.values.get(row).copied().filter(|value| value.is_finite());
     let mean = |rows: &[usize]| summary::mean(&rows.iter().filter_map(|row| value(*row)).collect::<Vec<_>>());
     let differences = within.differences(value);
-    let moves = |found: &Estimate| found.contrast.standard_error > 0.0 || found.contrast.estimate != 0.0;
-    let found = estimate::within(design, &differences).ok().filter(moves)?;
     let (a, b) = within.rows();
+    let are_equal = differences.windows(2).all(|two| two[0].difference == two[1].difference);
+    let moves = |found: &Estimate| {
+        let varies = found.contrast.standard_error > LEAST_SPREAD * found.contrast.estimate.abs();
+        varies || found.contrast.estimate != 0.0 && are_equal
+    };
+    let found = estimate::within(design, &differences).ok().filter(moves)?;
     let (low, high) = found.contrast.interval(question.rule.alpha);
     Some(CounterContrast {
         name: counter.name.clone(),

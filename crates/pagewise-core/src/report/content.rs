@@ -309,8 +309,9 @@ fn effect(two: &TwoArms<'_>) -> Vec<Line> {
                 // What lies between two runs, waits for the host among it, may be longer than they are.
                 let of = if two.report.plan.live.is_some() { "" } else { " of runs alone" };
                 let time = time.map_or_else(String::new, |time| format!(" ({time}{of})"));
+                let more = if pairs < MOST_PAIRS { "" } else { "more than " };
                 format!(
-                    "{}{time} to find a difference of {}",
+                    "{more}{}{time} to find a difference of {}",
                     number::count(f64::from(pairs)),
                     number::percent(difference)
                 )

@@ -823,8 +823,8 @@ fn cached_never_read(of: &CheckedJvm) -> Verdict {
 fn plugin_setting(of: &CheckedJvm) -> Verdict {
     const KNOWN: [&str; 5] = ["policy", "mode", "pretenure", "window", "collapsesPerSecond"];
     let Some(conf) = &of.conf else { return lacks("Spark's configuration", NO_CONF) };
-    let ours = conf.keys().filter_map(|name| name.strip_prefix("spark.pagewise."));
-    let Some(wrong) = ours.clone().find(|name| !KNOWN.contains(name)) else { return nothing() };
+    let mut ours = conf.keys().filter_map(|name| name.strip_prefix("spark.pagewise."));
+    let Some(wrong) = ours.find(|name| !KNOWN.contains(name)) else { return plugin_value(of) };
     let meant = crate::spelling::nearest(wrong, KNOWN.iter().copied());
     let known = KNOWN.map(|name| format!("spark.pagewise.{name}")).join(", ");
     let fixed = match meant {
@@ -839,7 +839,35 @@ fn plugin_setting(of: &CheckedJvm) -> Verdict {
     Draft::new(Severity::High, format!("spark.pagewise.{wrong} is given.")).change(fixed).found()
 }
 
+/// What the plugin's words are set to.
+const VALUES: [(&str, &[&str]); 2] = [
+    ("spark.pagewise.policy", &["none", "storage", "execution", "both"]),
+    ("spark.pagewise.mode", &["observe", "enforce"]),
+];
+
+/// The first of them that is set to something the plugin does not know.
+fn unknown_value(of: &CheckedJvm) -> Option<(&'static str, &'static [&'static str], &str)> {
+    VALUES.into_iter().find_map(|(name, known)| {
+        let value = of.conf(name)?.trim();
+        (!known.iter().any(|one| one.eq_ignore_ascii_case(value))).then_some((name, known, value))
+    })
+}
+
+fn plugin_value(of: &CheckedJvm) -> Verdict {
+    let Some((name, known, value)) = unknown_value(of) else { return nothing() };
+    let fixed = match crate::spelling::nearest(value, known.iter().copied()) {
+        Some(meant) => spark_setting(name, Some(value), meant, "the plugin knows it"),
+        None => advice(&format!("{name} can be {}", known.join(", "))),
+    };
+    let said = format!("{name} is {value}; it can be {}.", known.join(", "));
+    Draft::new(Severity::High, said).change(fixed).found()
+}
+
 fn plugin_observes(of: &CheckedJvm) -> Verdict {
+    if unknown_value(of).is_some() {
+        // That is said, and what follows from it is not known.
+        return nothing();
+    }
     match of.has_plugin() {
         None => return lacks("whether the plugin is loaded", NO_CONF),
         Some(false) => return nothing(),
@@ -849,6 +877,14 @@ fn plugin_observes(of: &CheckedJvm) -> Verdict {
     let mode = reported.map(|plugin| plugin.mode.as_str()).or_else(|| of.conf("spark.pagewise.mode")).map(str::trim);
     if of.conf.is_none() && mode.is_none() {
         return lacks("spark.pagewise.mode", NO_CONF);
+    }
+    let is_told = |name| of.conf(name).is_some();
+    if of.live.is_some() && reported.is_none() && !(is_told("spark.pagewise.policy") && is_told("spark.pagewise.mode"))
+    {
+        return lacks(
+            "what Spark's own files set of spark.pagewise",
+            "a command line does not have it: --event-log, or the executor's log",
+        );
     }
     let policy = of.policy().unwrap_or_else(|| "none".to_owned());
     if policy == "none" {
@@ -1008,6 +1044,14 @@ mod tests {
     #[test]
     fn the_plugin_has_to_be_told_and_spelt() {
         assert_eq!(found(&seen(GOOD, &PLUGGED[..2])), ["plugin-observes"]);
+        let of_files = diagnose(&live(seen(GOOD, &PLUGGED[..2])));
+        assert!(of_files.findings.is_empty(), "spark-defaults.conf may have what a command line has not");
+        let policy = [&PLUGGED[..2], &[("spark.pagewise.policy", "storag")]].concat();
+        let policy = seen(GOOD, &policy);
+        assert_eq!(
+            (found(&policy), fixed(&policy, "plugin-setting").as_str()),
+            (vec!["plugin-setting".to_owned()], "storage")
+        );
         let misspelt = [&PLUGGED[..], &[("spark.pagewise.windw", "64m")]].concat();
         let misspelt = seen(GOOD, &misspelt);
         assert_eq!(

@@ -152,6 +152,20 @@ pub fn takes_from_lists(root: &Root) -> bool {
     node_files(root).into_iter().chain(others).any(|path| super::write_refusal(root, &path).is_none())
 }
 
+/// What a guard of this process cannot do for want of a right, in a sentence.
+#[must_use]
+pub fn guard_lacks(root: &Root) -> Option<String> {
+    if sees_all_files(root) {
+        return None;
+    }
+    let rest = if takes_from_lists(root) {
+        "streams of those are taken from the kernel's lists"
+    } else {
+        "and it may not take anything from the kernel's lists: what others stream it leaves to the kernel. Run it as root"
+    };
+    Some(format!("without CAP_SYS_PTRACE it does not see the files of every process: {rest}"))
+}
+
 /// What `pagewise guard run` can take page cache back by.
 fn guard(root: &Root) -> Capability {
     let (id, what) = ("guard", "guard");

@@ -646,7 +646,9 @@ pub fn stay_on(cpus: &str) -> Result<(), String> {
         set.set(cpu);
     }
     if wanted.is_empty() || set.count() as usize != wanted.len() {
-        return Err("write numbers of CPUs that this process may use, such as 0,8-11".to_owned());
+        let usable: Vec<String> =
+            (0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu)).map(|cpu| cpu.to_string()).collect();
+        return Err(format!("write numbers of CPUs that this process may use, some of {}", usable.join(",")));
     }
     sched_setaffinity(None, &set).map_err(|error| error.to_string())
 }

@@ -267,13 +267,8 @@ fn run_guard(args: &RunArgs, global: &Global, acts: bool) -> Result<ExitCode, Fa
             "note: its memory cannot be locked ({error}): where memory is short it may have to wait itself"
         ));
     }
-    if acts && !reclaim::sees_all_files(&root) {
-        let rest = if reclaim::takes_from_lists(&root) {
-            "streams of those are taken from the kernel's lists"
-        } else {
-            "and it may not take anything from the kernel's lists: what others stream it leaves to the kernel. Run it as root"
-        };
-        output::note(&format!("note: without CAP_SYS_PTRACE it does not see the files of every process: {rest}"));
+    if acts && let Some(lacks) = reclaim::guard_lacks(&root) {
+        output::note(&format!("note: {lacks}"));
     }
     if acts && let Some(other) = beside(&root, &guards) {
         output::note(&format!(

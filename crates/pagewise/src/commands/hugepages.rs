@@ -296,8 +296,8 @@ fn slower_than(asked: f64, made: &CollapseOutcome) -> Option<String> {
     let (tries, seconds) = (tries.checked_sub(10)? as f64, made.seconds_at_work);
     (tries < 0.9 * asked * seconds).then(|| {
         format!(
-            "That is slower than the {asked} pages a second of --rate: the kernel needed {:.1} ms for a page, {:.0} ms for the slowest.",
-            seconds / tries * 1000.0,
+            "That is {:.1} pages a second, fewer than the {asked} of --rate; the kernel needed {:.0} ms for the slowest.",
+            tries / seconds,
             made.longest * 1000.0
         )
     })

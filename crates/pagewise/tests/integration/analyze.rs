@@ -336,6 +336,25 @@ fn counters_are_compared_as_their_value_is() {
 }
 
 #[test]
+fn a_counter_whose_differences_leave_nothing_to_judge_chance_by_is_not_called_different() {
+    // One event in every run of `a` that came first: the order of the runs explains all of it.
+    let text = drifting_pairs();
+    let place = |line: &str| line.rsplit(',').next().and_then(|place| place.parse::<u32>().ok()).expect("a place");
+    let lines: Vec<&str> = text.lines().skip(1).collect();
+    let with = |rare: &dyn Fn(bool, usize) -> u32| {
+        let row = |(at, line): (usize, &&str)| {
+            let a_first = place(lines[at / 2 * 2]) < place(lines[at / 2 * 2 + 1]);
+            format!("{line},{}\n", rare(a_first, at))
+        };
+        format!("k,s,block,order,rare\n{}", lines.iter().enumerate().map(row).collect::<String>())
+    };
+    let names = |text: &str| counter_names(&own_json(text, &["--counters", "rare"])).len();
+    assert_eq!(names(&with(&|a_first, at| u32::from(a_first && at % 2 == 0))), 0, "an interval of no width");
+    assert_eq!(names(&with(&|a_first, at| u32::from(a_first && at % 2 == 0 && at > 5))), 1);
+    assert_eq!(names(&with(&|_, at| (at / 2 + 5 * (at % 2)) as u32)), 1, "five more in every pair is a difference");
+}
+
+#[test]
 fn blocks_are_used_unless_the_command_line_says_none() {
     let text = drifting_pairs();
     let (used, unused) = (own_json(&text, &[]), own_json(&text, &["--block", "none"]));

@@ -184,7 +184,7 @@ fn a_rate_that_is_not_reached_is_said_with_the_reason() {
     let output = hugepages(&["--pid", &holder.pid(), "--rate", "4000/s"]).output().unwrap();
     let page = String::from_utf8(output.stdout).unwrap();
     let made: f64 = page.split(" at ").nth(1).and_then(|rest| rest.split(' ').next()?.parse().ok()).unwrap();
-    assert_eq!(made < 3_500.0, page.contains("slower than the 4000 pages"), "{page}");
+    assert_eq!(made < 3_500.0, page.contains("fewer than the 4000 of --rate"), "{page}");
 }
 
 #[test]

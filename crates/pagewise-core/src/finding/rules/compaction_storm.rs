@@ -14,7 +14,7 @@ pub(super) const RULE: Rule = Rule {
     id: "compaction-storm",
     title: "Compaction storm",
     meaning: "Programs ask for huge pages, and the kernel moves memory about inside their page faults to get them. \
-              Memory is not short: what is free lies in pieces.",
+              Memory need not be short: what is free lies in pieces.",
     thresholds: &[
         Threshold::at_least("system share of busy CPU", 0.30, Fraction)
             .documented("Cloudera's installation guide (CDH 5), disabling transparent hugepage compaction"),

@@ -2,7 +2,7 @@
 //! a lint.
 
 use super::{Session, SessionError};
-use crate::facts::kernel;
+use crate::facts::{kernel, reclaim};
 use crate::free_space::free_space;
 use crate::guard::status::{self, Running};
 use crate::process::find_program;
@@ -11,7 +11,7 @@ use crate::trial::engine::TrialError;
 use crate::trial::live::job::Job;
 use crate::trial::live::metric::told_of_log;
 use crate::trial::locality::runs_elsewhere;
-use crate::tunable::{self, Resolved};
+use crate::tunable::{self, Resolved, held};
 use crate::workload::{self, Surroundings, Workload, WorkloadError};
 use pagewise_core::experiment::data::Restore;
 use pagewise_core::experiment::live::Live;
@@ -20,7 +20,7 @@ use pagewise_core::experiment::live::switching::{self, SwitchedTunable};
 use pagewise_core::experiment::plan::cells::cells;
 use pagewise_core::experiment::plan::lint::{self, Lint};
 use pagewise_core::experiment::plan::{Factor, Plan, numbers};
-use pagewise_core::tunable::policy::Policy;
+use pagewise_core::tunable::policy::{Policy, Setting};
 use pagewise_core::unit::Bytes;
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
@@ -61,6 +61,7 @@ impl Session<'_> {
     /// What is to be known of a plan on this host, whether it starts jobs or switches under one.
     fn notes_of_any(&self, plan: &Plan, same_on_purpose: bool) -> Vec<String> {
         let mut notes = self.guards_beside();
+        notes.extend(guard_may_little(plan, || reclaim::guard_lacks(&self.root)));
         notes.extend(no_swap(plan, self.has_no_swap()));
         notes.extend(cold_huge_pages(plan, kernel::free_page_reporting(&self.root)));
         notes.extend(self.levels_out_of_reach(plan));
@@ -77,6 +78,12 @@ impl Session<'_> {
     /// A guard that somebody else started takes page cache in every run: no arm is without it.
     fn guards_beside(&self) -> Vec<String> {
         let note = |Running { pid, command, .. }: &Running| {
+            if command.split_whitespace().any(|word| word == held::VERB) {
+                return format!(
+                    "another trial switches a guard on and off on this host ({command}, process {pid}): nobody knows in which runs of this one. Let that \
+                     one end first"
+                );
+            }
             format!("a guard runs on this host, in the runs of every arm alike: {command} (process {pid})")
         };
         // One that only advises takes nothing.
@@ -305,11 +312,23 @@ fn find_programs(plan: &Plan) -> Result<(), SessionError> {
     Ok(())
 }
 
+/// What levels set.
+fn settings_of(texts: &mut dyn Iterator<Item = &String>) -> Vec<Setting> {
+    let policies = texts.filter_map(|text| text.parse::<Policy>().ok());
+    policies.flat_map(|policy| policy.settings).collect()
+}
+
+/// A guard that may do little gives little back, which is no measure of a guard. `lacks` says what it lacks.
+fn guard_may_little(plan: &Plan, lacks: impl FnOnce() -> Option<String>) -> Option<String> {
+    let mut levels = plan.factors.iter().flat_map(|factor| factor.levels.values()).chain(&plan.everywhere);
+    let guards = settings_of(&mut levels).iter().any(|setting| setting.name == "guard" && setting.value != "off");
+    guards.then(lacks).flatten().map(|lacks| format!("of a guard that may do little this says little: {lacks}"))
+}
+
 /// Levels that differ in when to swap, on a host that has nothing to swap to and gets nothing from any level.
 fn no_swap(plan: &Plan, has_none: bool) -> Vec<String> {
     let of = |texts: &mut dyn Iterator<Item = &String>| -> Vec<String> {
-        let policies: Vec<Policy> = texts.filter_map(|text| text.parse().ok()).collect();
-        policies.into_iter().flat_map(|policy| policy.settings).map(|setting| setting.name).collect()
+        settings_of(texts).into_iter().map(|setting| setting.name).collect()
     };
     let mut everything = plan.factors.iter().flat_map(|factor| factor.levels.values()).chain(&plan.everywhere);
     if !has_none || of(&mut everything).iter().any(|name| name == "swap") {
