@@ -33,6 +33,17 @@ pub enum AskedLaw {
     },
 }
 
+impl AskedLaw {
+    /// For a memory node of a host that gives free memory back to its hypervisor, or of one that does not: [`Settings::free_goes_back`].
+    #[must_use]
+    pub fn on_node(self, free_goes_back: bool) -> AskedLaw {
+        match self {
+            AskedLaw::Guard(settings) => AskedLaw::Guard(Settings { free_goes_back, ..settings }),
+            AskedLaw::Paper { .. } => self,
+        }
+    }
+}
+
 /// A number that cannot be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OutOfRange {
@@ -62,7 +73,9 @@ impl GuardRequest {
         let is_no_pattern = |text: &String| text.is_empty() || text.contains(NOT_IN_A_PATTERN);
         match self.law {
             AskedLaw::Guard(settings) if !CAP.contains(&settings.cpu_cap) => Err(OutOfRange::CpuCap),
-            AskedLaw::Guard(settings) if !BATCH.contains(&settings.batch) => Err(OutOfRange::Batch),
+            AskedLaw::Guard(settings) if settings.batch.is_some_and(|batch| !BATCH.contains(&batch)) => {
+                Err(OutOfRange::Batch)
+            }
             AskedLaw::Paper { threshold, amount } if threshold == 0 || amount == 0 => Err(OutOfRange::Bytes),
             _ if self.cgroups.as_ref().is_some_and(is_no_pattern) => Err(OutOfRange::Cgroups),
             _ => Ok(self),
@@ -89,9 +102,9 @@ impl fmt::Display for GuardRequest {
 
 /// What differs from what it is without a word.
 fn of_settings(settings: Settings) -> Vec<String> {
-    let Settings { cpu_cap, batch, brake, gate, baseline, trails } = Settings::default();
+    let Settings { cpu_cap, batch: _, free_goes_back: _, brake, gate, baseline, trails } = Settings::default();
     let parts = [
-        (settings.batch != batch).then(|| format!("batch={}s", settings.batch)),
+        settings.batch.map(|batch| format!("batch={batch}s")),
         (settings.cpu_cap != cpu_cap).then(|| format!("cap={}", settings.cpu_cap)),
         (settings.brake != brake).then(|| "no-brake".to_owned()),
         (settings.gate != gate).then(|| "no-gate".to_owned()),
@@ -128,7 +141,7 @@ fn with(settings: Settings, part: &str) -> Result<Settings, String> {
     match part.split_once('=') {
         Some(("batch", time)) => {
             let Seconds(batch) = time.parse().map_err(|error| format!("batch: {error}"))?;
-            Ok(Settings { batch, ..settings })
+            Ok(Settings { batch: Some(batch), ..settings })
         }
         Some(("cap", cores)) => {
             let cpu_cap = cores.parse().map_err(|_| format!("'{cores}' is no number of cores, such as 0.5"))?;
@@ -168,7 +181,7 @@ mod tests {
         for (given, canonical) in [
             ("on", "on"),
             ("on()", "on"),
-            ("on(batch=100ms)", "on"),
+            ("on(batch=100ms)", "on(batch=0.1s)"),
             ("on(no-brake+batch=200ms)", "on(batch=0.2s+no-brake)"),
             ("on(cap=0.25+no-gate+no-trails+no-baseline)", "on(cap=0.25+no-gate+no-baseline+no-trails)"),
             ("on(cgroup=/yarn/*+cap=0.25)", "on(cap=0.25+cgroup=/yarn/*)"),

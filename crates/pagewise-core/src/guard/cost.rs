@@ -17,6 +17,12 @@ const NEWEST: f64 = 0.3;
 /// Nanoseconds of CPU for a byte freed, before anything is known: 300 ms/GiB, dear on purpose: the first slice is small, and tells.
 const AT_FIRST: f64 = 0.3e9 / (1 << 30) as f64;
 
+/// A slice counts for no more than so many times what slices took before: a hypervisor that stops the CPU passes for work of the slice.
+const MOST_AT_ONCE: f64 = 4.0;
+
+/// From where on what is known is multiplied: a millisecond for a GiB, nanoseconds a byte.
+const LEAST_KNOWN: f64 = 1e6 / (1 << 30) as f64;
+
 /// A slice that took longer was held up by something else: a stop, a throttled cgroup, a neighbour.
 const HELD_UP: u64 = SECOND / 4;
 
@@ -41,9 +47,12 @@ impl Freeing {
             return;
         }
         let weight = if self.is_known { NEWEST } else { 1.0 };
-        let per_byte = |nanoseconds: u64| nanoseconds as f64 / freed as f64;
-        self.time += weight * (per_byte(took) - self.time);
-        self.cpu += weight * (per_byte(cpu) - self.cpu);
+        // One slice of many was held up; where it costs that much from now on, the next few say so, too.
+        let most = |known: f64| if self.is_known { known.max(LEAST_KNOWN) * MOST_AT_ONCE } else { f64::INFINITY };
+        let per_byte = |nanoseconds: u64, known: f64| (nanoseconds as f64 / freed as f64).min(most(known));
+        let (time, cpu) = (per_byte(took, self.time), per_byte(cpu, self.cpu));
+        self.time += weight * (time - self.time);
+        self.cpu += weight * (cpu - self.cpu);
         self.is_known = true;
     }
 
@@ -313,8 +322,15 @@ mod tests {
         assert_eq!(freeing.within(3_000_000), 1 << 29);
         freeing.learn(0, 5, 5);
         freeing.learn(13 << 20, 10 * SECOND, 4_000_000);
+        let per_gib = |freeing: &Freeing| freeing.cpu_per_byte() * f64::from(1 << 30);
         freeing.learn(1 << 30, 106_000_000, 105_000_000);
-        assert!((freeing.cpu_per_byte() * f64::from(1 << 30) - 35e6).abs() < 1.0);
+        assert!((per_gib(&freeing) - 9.5e6).abs() < 1.0, "one counts for four of those before at most");
+        (0..12).for_each(|_| freeing.learn(1 << 30, 106_000_000, 105_000_000));
+        assert!(per_gib(&freeing) > 90e6, "and all of them for what they are");
+        let mut nothing = Freeing::default();
+        nothing.learn(1 << 30, 0, 0);
+        (0..20).for_each(|_| nothing.learn(1 << 30, 100_000_000, 100_000_000));
+        assert!(per_gib(&nothing) > 50e6, "a first slice that took no time stands in nobody's way");
     }
 
     /// A host whose windows cost so many nanoseconds a GiB.

@@ -1,4 +1,4 @@
-//! The law: batches of a tenth of a second of fill, made in slices of a few milliseconds, early enough that kswapd never wakes.
+//! The law: batches of a tenth of a second of fill or less, made in slices of a few milliseconds, early enough that kswapd never wakes.
 //!
 //! All of it is in time, not in bytes: how long until the low watermark, how long a batch lasts, how long a slice may take. What a byte
 //! costs differs much between large folios, single pages and small files, and is learnt. The law stands down, and says why, where the
@@ -17,8 +17,10 @@ use serde::{Deserialize, Serialize};
 pub struct Settings {
     /// Most of a core that a domain's guard may use, averaged over ten seconds.
     pub cpu_cap: f64,
-    /// A batch holds so many seconds of fill at first.
-    pub batch: f64,
+    /// A batch holds so many seconds of fill at first, and at most. `None`: a tenth, and a fiftieth where free memory goes back.
+    pub batch: Option<f64>,
+    /// Whether what is free goes back to a hypervisor and is dear to touch again: then as little as can be is kept free.
+    pub free_goes_back: bool,
     /// Whether it stops where what it takes comes back. Without, only to show what the brake is for.
     pub brake: bool,
     /// Whether it asks what fills memory. Without, only to show what the gate is for.
@@ -31,9 +33,39 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Settings { cpu_cap: 0.5, batch: 0.1, brake: true, gate: true, baseline: true, trails: true }
+        Settings {
+            cpu_cap: 0.5,
+            batch: None,
+            free_goes_back: false,
+            brake: true,
+            gate: true,
+            baseline: true,
+            trails: true,
+        }
     }
 }
+
+impl Settings {
+    fn batch(self) -> f64 {
+        self.batch.unwrap_or(if self.free_goes_back { BATCH_WHERE_FREE_GOES_BACK } else { BATCH })
+    }
+
+    /// So many batches may be free above what one begins at, where kswapd was woken for want of large blocks.
+    fn most_batches_held(self) -> u64 {
+        if self.free_goes_back { 1 } else { MOST_BATCHES_HELD }
+    }
+
+    fn most_reserve(self) -> f64 {
+        if self.free_goes_back { LEAST_RESERVE } else { MOST_RESERVE }
+    }
+}
+
+/// More free memory than that has its blocks, too, or compaction has to make them.
+const MOST_BATCHES_HELD: u64 = 3;
+
+/// What a batch holds where nobody chose it, seconds of fill.
+const BATCH: f64 = 0.1;
+const BATCH_WHERE_FREE_GOES_BACK: f64 = 0.02;
 
 /// The shortest and the longest time between two samples of a domain that fills.
 const SHORTEST_TICK: u64 = 2 * MILLISECOND;
@@ -56,7 +88,8 @@ const LONGEST_BATCH: u64 = SECOND / 2;
 /// Less than this part of what was asked is no progress.
 const POOR: f64 = 0.12;
 
-/// The least and the most to begin at, and the most to hold above it, as parts of the domain.
+/// The least and the most to begin at, and the most to hold above it, as parts of the domain. Where free memory goes back to a hypervisor the least is the
+/// most, too: a guard that was woken late kept up to 0.8 GiB free, four times what the kernel does, and whoever touched that waited for the hypervisor.
 const LEAST_RESERVE: f64 = 0.0025;
 const MOST_RESERVE: f64 = 0.03;
 const MOST_ABOVE: f64 = 0.02;
@@ -279,7 +312,7 @@ impl Law {
             came: 0,
             file_before: None,
             lasting_fill: 0.0,
-            seconds_held: settings.batch,
+            seconds_held: settings.batch(),
             batch: None,
             rests_until: 0,
             left_alone: None,
@@ -309,7 +342,7 @@ impl Law {
         let per_gib = |per_byte: f64| per_byte * f64::from(1 << 30) / SECOND as f64;
         Learnt {
             fill: self.filling_now(),
-            freeing: per_gib(self.freeing.cpu_per_byte()),
+            freeing: self.freeing.is_known().then(|| per_gib(self.freeing.cpu_per_byte())),
             filling_with: with.map(per_gib),
             filling_without: without.map(per_gib),
             lateness: self.lateness / SECOND as f64,
@@ -335,7 +368,7 @@ impl Law {
         let blind = self.lateness + SHORTEST_TICK as f64 + self.slice;
         let by_time = 2.0 * self.filling_next() * blind / SECOND as f64;
         let of_small = RESERVE_OF_SMALL.min(size / MOST_RESERVE_OF_SMALL) as f64;
-        by_time.clamp(size as f64 * LEAST_RESERVE, (size as f64 * MOST_RESERVE).max(of_small)) as u64
+        by_time.clamp(size as f64 * LEAST_RESERVE, (size as f64 * self.settings.most_reserve()).max(of_small)) as u64
     }
 
     /// What a batch frees.
@@ -459,7 +492,7 @@ impl Law {
             BatchOutcome::Hurt => self.seconds_held = (self.seconds_held / 2.0).max(SHORTEST_BATCH),
             BatchOutcome::HurtMuch => self.leave(sample.at, WaitReason::CameBack, STANDS_DOWN),
             BatchOutcome::Harmless => {
-                self.seconds_held = (self.seconds_held * 1.1).min(self.settings.batch.max(SHORTEST_BATCH))
+                self.seconds_held = (self.seconds_held * 1.1).min(self.settings.batch().max(SHORTEST_BATCH))
             }
         }
     }
@@ -608,12 +641,13 @@ impl ControlLaw for Law {
             self.rests_until = sample.at + (rest.min(1.0) * SECOND as f64) as u64;
         }
         let rests = headroom > begins_at || sample.at < self.rests_until && headroom > begins_at / 2;
-        if rests && !self.is_late {
+        let most = begins_at + self.settings.most_batches_held() * self.held(size);
+        if rests && (!self.is_late || headroom >= most) {
             let mode = if self.inflow.cause() == Cause::File { Mode::Armed } else { Mode::Watching };
             return self.waits(sample, mode, tick);
         }
-        // Late with room left, it takes as much as a batch holds all the same.
-        let until = if rests { headroom } else { begins_at } + self.held(size);
+        // Late with room left, it takes as much as a batch holds all the same: what it takes comes in larger blocks than there were.
+        let until = if rests { (headroom + self.held(size)).min(most) } else { begins_at + self.held(size) };
         if let Some(because) = self.closed(sample, until.saturating_sub(headroom)) {
             let mode = match (because, self.inflow.cause()) {
                 (WaitReason::NotAStream, Cause::Little) => Mode::Watching,
@@ -655,8 +689,8 @@ impl ControlLaw for Law {
 pub struct Learnt {
     /// Bytes a second by which headroom falls.
     pub fill: f64,
-    /// CPU seconds to free a GiB.
-    pub freeing: f64,
+    /// CPU seconds to free a GiB, once it freed some.
+    pub freeing: Option<f64>,
     /// Kernel seconds of the host for each GiB that comes in, with the guard.
     pub filling_with: Option<f64>,
     /// The same where the kernel reclaims.
@@ -677,6 +711,9 @@ mod tests {
 
     /// Headroom of 10 MiB: too little for anything.
     static SHORT: [Zone; 1] = [Zone { free: 90 << 20, low: 80 << 20, protection: 0, drift: 0 }];
+
+    /// And of 820 MiB: more than any batch of its holds.
+    static PLENTY: [Zone; 1] = [Zone { free: 900 << 20, low: 80 << 20, protection: 0, drift: 0 }];
 
     fn law() -> Law {
         Law::new(Settings { baseline: false, ..Settings::default() })
@@ -749,7 +786,6 @@ mod tests {
 
     #[test]
     fn what_stays_on_the_lists_of_cpus_did_not_come_in() {
-        static PLENTY: [Zone; 1] = [Zone { free: 900 << 20, low: 80 << 20, protection: 0, drift: 0 }];
         let mut law = law();
         let mut sample = Sample { zones: &PLENTY, ..still() };
         for _ in 0..30 {
@@ -765,7 +801,18 @@ mod tests {
 
     #[test]
     fn a_batch_is_never_longer_than_was_asked_for() {
-        let mut law = law();
+        for (settings, longest) in [
+            (Settings::default(), 0.1),
+            (Settings { free_goes_back: true, ..Settings::default() }, 0.02),
+            (Settings { batch: Some(0.05), free_goes_back: true, ..Settings::default() }, 0.05),
+        ] {
+            assert!((longest_batch(settings) - longest).abs() < 1e-9, "{settings:?}");
+        }
+    }
+
+    /// Seconds of fill, of a stream that nobody misses.
+    fn longest_batch(settings: Settings) -> f64 {
+        let mut law = Law::new(Settings { baseline: false, ..settings });
         let mut sample = Sample { zones: &SHORT, ..still() };
         for _ in 0..20_000 {
             sample.at += 5 * MILLISECOND;
@@ -774,7 +821,22 @@ mod tests {
                 law.made(Slice { asked, freed: asked, took: MILLISECOND, cpu: MILLISECOND, ..Slice::default() });
             }
         }
-        assert!((law.seconds_held - Settings::default().batch).abs() < 1e-9, "{}", law.seconds_held);
+        law.seconds_held
+    }
+
+    #[test]
+    fn who_is_woken_late_keeps_more_free_but_where_it_goes_back() {
+        let reserve = |settings: Settings| {
+            let mut law = Law { fill: 3e9, ..Law::new(settings) };
+            let at = |millisecond: u64| Sample { at: millisecond * MILLISECOND, zones: &SHORT, ..still() };
+            let _ = law.decide(&at(1_000));
+            (law.expected, law.slept) = (Some(1_002 * MILLISECOND), true);
+            let _ = law.decide(&at(1_092));
+            law.reserve(24 << 30) >> 20
+        };
+        let usual = reserve(Settings::default());
+        assert!((400..=737).contains(&usual), "{usual} MiB");
+        assert_eq!(reserve(Settings { free_goes_back: true, ..Settings::default() }), 61);
     }
 
     #[test]
@@ -993,7 +1055,7 @@ mod tests {
                     }
                 }
                 let learnt = law.learnt();
-                prop_assert!(learnt.fill.is_finite() && learnt.freeing.is_finite(), "{:?}", learnt);
+                prop_assert!(learnt.fill.is_finite() && learnt.freeing.is_none_or(f64::is_finite), "{:?}", learnt);
             }
         }
     }
@@ -1014,12 +1076,12 @@ mod tests {
         assert!((0..60).all(|_| matches!(decide(0, &ROOM).0, Decision::Wait(_))), "there is room");
         let (decision, had_room) = decide(1, &ROOM);
         assert!(had_room && matches!(decision, Decision::Reclaim(asked) if asked >= 2 * LEAST_SLICE));
+        assert!(matches!(decide(1, &PLENTY).0, Decision::Wait(_)), "no lack of free memory is what it was late for");
         assert!(!decide(1, &SHORT).1, "400 MiB/s fill 20 MiB until the sample that sees 10");
     }
 
     #[test]
     fn a_watermark_that_rises_meanwhile_is_answered_at_the_next_sample() {
-        static PLENTY: [Zone; 1] = [Zone { free: 900 << 20, low: 80 << 20, protection: 0, drift: 0 }];
         static RAISED: [Zone; 1] = [Zone { free: 900 << 20, low: 895 << 20, protection: 0, drift: 0 }];
         let mut law = law();
         let mut sample = Sample { zones: &PLENTY, ..still() };

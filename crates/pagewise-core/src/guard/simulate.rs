@@ -352,8 +352,11 @@ mod tests {
                 ..Model::of(24 * G, fill * GIB, 98.0)
             };
             let alone = run(&model, &mut NoGuard);
-            let guarded = run(&model, &mut Law::new(Settings::default()));
-            assert!(guarded.cpu_per_gib < alone.cpu_per_gib * 1.1, "{fill} GiB/s: {alone:?} {guarded:?}");
+            for free_goes_back in [false, true] {
+                let settings = Settings { free_goes_back, ..Settings::default() };
+                let guarded = run(&model, &mut Law::new(settings));
+                assert!(guarded.cpu_per_gib < alone.cpu_per_gib * 1.1, "{fill} GiB/s: {alone:?} {guarded:?}");
+            }
         }
         // Free what a naive guard frees, and it is.
         let model = Model { reporting: Some(0.85 * SECOND as f64 / GIB), ..Model::of(24 * G, 0.15 * GIB, 98.0) };

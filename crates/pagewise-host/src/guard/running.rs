@@ -10,6 +10,7 @@ use super::reading::{OfFiles, Reading, ReclaimedBytes, Stalls};
 use super::status::{GuardIdentity, StatusFile, StatusSlot};
 use super::streamers::Streamer;
 use crate::clock;
+use crate::facts::kernel::free_page_reporting;
 use crate::process::Interrupt;
 use crate::root::Root;
 use crate::source::guard_threads;
@@ -98,7 +99,8 @@ impl Guarded {
         let files = if takes_trails(asked) { StreamedFiles::open(root, None) } else { None };
         let back_ends = if acts { Some(BackEnds::of_node(root, node, files.is_some())?) } else { None };
         let reading = DomainReading::Node(Reading::open(root, node)?);
-        Ok(Guarded::of(DomainName::Node(node), asked, reading, files, back_ends))
+        let law = asked.law.on_node(free_page_reporting(root) == Some(true));
+        Ok(Guarded { law, ..Guarded::of(DomainName::Node(node), asked, reading, files, back_ends) })
     }
 
     fn cgroup(root: &Root, group: &Limited, asked: &GuardRequest, acts: bool) -> Result<Guarded, GuardError> {

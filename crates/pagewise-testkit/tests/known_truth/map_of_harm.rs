@@ -2,7 +2,7 @@
 //! `docs/method/guard.md` those with a guard: what of that it gives back, and what else does; `docs/method/spark-policies.md` those of Spark on huge pages.
 
 use crate::figure;
-use pagewise_core::comparison::found::{BlockDifference, Comparison, MeasureContrast, Summary};
+use pagewise_core::comparison::found::{BlockDifference, Comparison, Interval, MeasureContrast, Summary};
 use pagewise_core::experiment::analysis::Analysis;
 use pagewise_core::stats::paired_ratio;
 use std::fs;
@@ -28,10 +28,15 @@ fn analyses(folder: &str) -> Vec<Analysis> {
 
 /// `+2.4 % (−0.3 to +5.2)`.
 fn percent(comparison: &Comparison) -> String {
-    let Some(effect) = &comparison.effect else { return "–".to_owned() };
+    comparison
+        .effect
+        .as_ref()
+        .map_or_else(|| "–".to_owned(), |effect| with_interval(effect.ratio, effect.interval_alone))
+}
+
+fn with_interval(ratio: f64, Interval { low, high }: Interval) -> String {
     let of = |ratio: f64| format!("{:+.1}", (ratio - 1.0) * 100.0).replace('-', "−");
-    let (low, high) = (effect.interval_alone.low, effect.interval_alone.high);
-    format!("{} % ({} to {})", of(effect.ratio), of(low), of(high))
+    format!("{} % ({} to {})", of(ratio), of(low), of(high))
 }
 
 fn measure<'c>(comparison: &'c Comparison, name: &str) -> Option<&'c MeasureContrast> {
@@ -156,6 +161,30 @@ fn published() -> String {
 }
 
 /// A row for each cell in which it was asked whether anybody beside a guard is worse off.
+/// A row for each cell and pair of arms that differ in how much the guard takes at a time, or in whether there is one.
+fn batches() -> String {
+    let mut text = String::from(
+        "| cell | arms | steps together | the stream's CPU for each GiB | n | CPU, s/GiB: stream + kswapd + guard |\n\
+         | --- | --- | --- | --- | --- | --- |\n",
+    );
+    for (name, analysis) in named("guard-batch") {
+        for steps in analysis.comparisons.iter().filter(|one| one.metric == "step_sum") {
+            let stream = measure(steps, "stream_cpu").and_then(|one| Some(with_interval(one.ratio?, one.interval?)));
+            let stream = stream.unwrap_or_else(|| "–".to_owned());
+            let cpu = cpu_for_each_gib(steps).map_or_else(|| "–".to_owned(), |[a, b]| format!("{a} → {b}"));
+            text.push_str(&format!(
+                "| {} | {} → {} | {} | {stream} | {} | {cpu} |\n",
+                name.replace('-', " "),
+                steps.a,
+                steps.b,
+                percent(steps),
+                steps.blocks,
+            ));
+        }
+    }
+    text
+}
+
 fn no_harm() -> String {
     let mut text = String::from(
         "| cell | steps together, with the guard | what the stream got | hits of the hot file: without, with | n | \
@@ -341,6 +370,7 @@ fn the_map_of_harm_in_the_reference_shows_the_committed_trials() {
 fn what_guards_give_back_in_the_reference_is_that_of_the_committed_trials() {
     page_shows("docs/method/guard.md", "guard", &guards());
     page_shows("docs/method/guard.md", "no-harm", &no_harm());
+    page_shows("docs/method/guard.md", "batches", &batches());
     page_shows("docs/method/guard.md", "published", &published());
     page_shows("docs/method/guard.md", "arms", &guard_arms());
     file_shows("docs/method/guard-arms.svg", &figure_of_arms());

@@ -137,9 +137,9 @@ struct RunArgs {
     /// Most of a core that the guard of a node, or of a cgroup, may use, over ten seconds
     #[arg(long, default_value_t = 0.5, value_name = "CORES")]
     cpu_cap: f64,
-    /// A batch holds so many seconds of fill
-    #[arg(long, default_value = "100ms", value_name = "TIME")]
-    batch: Seconds,
+    /// A batch holds so many seconds of fill [default: 100ms; of a node whose free memory goes back to a hypervisor 20ms]
+    #[arg(long, value_name = "TIME")]
+    batch: Option<Seconds>,
     /// End after so long
     #[arg(long = "for", value_name = "TIME")]
     at_most: Option<Seconds>,
@@ -236,7 +236,8 @@ impl RunArgs {
         let bytes = |given: Option<Bytes>| given.map_or(0, |Bytes(bytes)| bytes);
         let law = match self.law {
             WhichLaw::Guard => {
-                AskedLaw::Guard(LawSettings { cpu_cap: self.cpu_cap, batch: self.batch.0, ..LawSettings::default() })
+                let batch = self.batch.map(|Seconds(batch)| batch);
+                AskedLaw::Guard(LawSettings { cpu_cap: self.cpu_cap, batch, ..LawSettings::default() })
             }
             WhichLaw::Paper => AskedLaw::Paper { threshold: bytes(self.threshold), amount: bytes(self.amount) },
         };
@@ -494,7 +495,8 @@ fn out_of_range(error: OutOfRange) -> Failure {
 
 fn simulate(asked: &SimulateArgs, global: &Global) -> Result<ExitCode, Failure> {
     let model = model(asked)?;
-    let settings = LawSettings { cpu_cap: asked.cpu_cap, ..LawSettings::default() };
+    let settings =
+        LawSettings { cpu_cap: asked.cpu_cap, free_goes_back: model.reporting.is_some(), ..LawSettings::default() };
     GuardRequest { law: AskedLaw::Guard(settings), cgroups: None }.check().map_err(out_of_range)?;
     let mut law = Law::new(settings);
     let fixed = |every: u64| Paper::new(model.size / 100, model.size / 50, every);
@@ -567,12 +569,16 @@ fn table(asked: &SimulateArgs, report: &Simulated) -> String {
 fn said(mode: Mode, learnt: Option<&Learnt>) -> String {
     match (mode, learnt) {
         (Mode::Watching, _) => "watches: nothing fills memory so fast that it would act".to_owned(),
-        (Mode::Armed | Mode::Reclaiming, Some(learnt)) => format!(
-            "at work, in batches of {:.1} s of fill ({:.0} MiB/s fill memory, freeing a GiB takes {:.0} ms)",
-            learnt.seconds_held,
-            learnt.fill / f64::from(1 << 20),
-            learnt.freeing * 1e3
-        ),
+        (Mode::Armed | Mode::Reclaiming, Some(learnt)) => {
+            let mib = |bytes: f64| bytes / f64::from(1 << 20);
+            let freeing = learnt.freeing.map(|seconds| format!(", freeing a GiB takes {:.0} ms", seconds * 1e3));
+            format!(
+                "at work, in batches of {:.0} ms of fill ({:.0} MiB/s fill memory{})",
+                learnt.seconds_held * 1e3,
+                mib(learnt.fill),
+                freeing.unwrap_or_default()
+            )
+        }
         (Mode::Armed | Mode::Reclaiming, None) => "at work".to_owned(),
         (Mode::Leaving { because }, _) => format!("leaves memory to the kernel: {}", because.words()),
     }
@@ -586,7 +592,7 @@ mod tests {
     fn what_filling_cost_is_said_where_both_were_seen() {
         let seen = |with, without| Learnt {
             fill: 1e9,
-            freeing: 0.02,
+            freeing: Some(0.02),
             filling_with: with,
             filling_without: without,
             lateness: 0.0,
