@@ -380,6 +380,25 @@ fn a_unit_of_vmstat_that_nobody_said_is_told_and_one_that_cannot_be_is_refused()
     assert_eq!(values(&thousands, SOURCE, "pgpgin_per_second"), [1136.0 * 1024.0], "the rest stays");
     let gap = thousands.gaps().iter().find(|gap| gap.reason.word() == "unit_unknown").unwrap();
     assert!(gap.detail.contains("has 21753001") && gap.detail.contains("vmstat_unit=M"), "{}", gap.detail);
+    let of = |sizes: &[[u64; 3]]| {
+        let rows: String = sizes
+            .iter()
+            .map(|[free, buff, cache]| format!("1 0 0 {free} {buff} {cache} 0 0 1 1 1 1 1 1 98 0 0\n"))
+            .collect();
+        recording(&[(Kind::Vmstat, &format!("r b swpd free buff cache si so bi bo in cs us sy id wa st\n{rows}"))])
+    };
+    // Pages cut to units of 1000 bytes, as -S k has them.
+    let pages = [[531_001_u64, 4_519, 2_561_361], [530_003, 4_519, 2_561_398], [529_777, 4_521, 2_561_400]];
+    let in_thousands = of(&pages.map(|row| row.map(|pages| pages * 4096 / 1000)));
+    assert!(said(&in_thousands, "taken as units of 1000 bytes"), "{:?}", in_thousands.gaps());
+    let free = values(&in_thousands, "meminfo", "MemFree")[0];
+    assert!((free - 531_001.0 * 4096.0).abs() <= 1024.0, "{free}");
+    // One size of many that somebody wrote by hand.
+    let mut rows = [[2_124_004_u64, 18_076, 10_245_444]; 5];
+    rows[3][1] = 18_075;
+    let by_hand = of(&rows);
+    assert!(said(&by_hand, "taken as KiB, as 14 of 15 say"));
+    assert_eq!(values(&by_hand, "meminfo", "MemFree")[0], 2_124_004.0 * 1024.0);
     let mut assumed = Assumed::default();
     assumed.about("vmstat_unit", "M").unwrap();
     let known = with(&[(Kind::Vmstat, VMSTAT_MIB)], &assumed);

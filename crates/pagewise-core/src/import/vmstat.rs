@@ -23,6 +23,18 @@ const LEAST_IN_KIB: u64 = 1 << 20;
 /// KiB of the smallest page there is.
 const SMALLEST_PAGE: u64 = 4;
 
+/// KiB of the unit of `-S k`.
+const THOUSAND: f64 = 1000.0 / 1024.0;
+
+/// So many different sizes, each a whole number of pages in such units, are no chance: a quarter of all numbers is.
+const ENOUGH_SIZES: usize = 6;
+
+/// Where so many of all sizes are of whole pages in KiB, the others were altered by who posted the listing.
+const MOST_SIZES: f64 = 0.9;
+
+/// vmstat reckons with single precision, which knows no whole number beyond this.
+const EXACT: u64 = 1 << 24;
+
 /// Whether `-S` is about it.
 fn is_memory(column: &Column) -> bool {
     column.counts == Counts::Size
@@ -458,13 +470,12 @@ impl Vmstat {
         all
     }
 
-    /// The first size of memory that is not of whole pages in KiB, where nobody said another unit: its line and the size.
-    fn no_pages(&self) -> Option<(usize, u64)> {
+    /// Every size of memory whose unit nobody said, with its line.
+    fn sizes_of_no_unit(&self) -> impl Iterator<Item = (usize, u64)> {
         let unknown = self.blocks.iter().filter(|block| self.unit_of(block).is_none());
-        unknown.flat_map(|block| block.rows.iter().map(move |row| (block, row))).find_map(|(block, row)| {
+        unknown.flat_map(|block| block.rows.iter().map(move |row| (block, row))).flat_map(|(block, row)| {
             let sizes = block.heading.iter().flat_map(Heading::columns).zip(&row.values);
-            let mut sizes = sizes.filter(|(column, _)| column.is_some_and(is_memory));
-            sizes.find(|(_, size)| !size.is_multiple_of(SMALLEST_PAGE)).map(|(_, size)| (row.line, *size))
+            sizes.filter(|(column, _)| column.is_some_and(is_memory)).map(|(_, size)| (row.line, *size))
         })
     }
 
@@ -472,39 +483,41 @@ impl Vmstat {
         block.command.unit.or(self.assumed_unit)
     }
 
-    /// The largest size whose unit nobody said.
-    fn largest(&self) -> u64 {
-        let unknown = self.blocks.iter().filter(|block| self.unit_of(block).is_none());
-        let sizes = unknown.flat_map(|block| {
-            let columns = || block.heading.iter().flat_map(Heading::columns);
-            block.rows.iter().flat_map(move |row| columns().zip(&row.values))
-        });
-        sizes.filter(|(column, _)| column.is_some_and(is_memory)).map(|(_, size)| *size).max().unwrap_or(0)
-    }
-
-    /// Sizes whose unit nobody said are taken as KiB; where they cannot be, as MiB if they are small enough for that, and else left out.
-    /// Gives how many KiB the unit has.
+    /// Sizes whose unit nobody said are taken as KiB; where they cannot be, as what they can, and else left out. Gives how many KiB the unit has.
     fn check_unit(&mut self) -> Option<f64> {
         if self.blocks.iter().all(|block| self.unit_of(block).is_some()) {
             return Some(1.0);
         }
-        let Some((line, size)) = self.no_pages() else {
+        let sizes: Vec<(usize, u64)> = self.sizes_of_no_unit().filter(|(_, size)| *size > 0).collect();
+        let is_of_pages = |(_, size): &&(usize, u64)| size.is_multiple_of(SMALLEST_PAGE);
+        let Some((line, size)) = sizes.iter().copied().find(|one| !is_of_pages(&one)) else {
             self.listing.note("vmstat: sizes of memory are taken as KiB; --about vmstat_unit=M says what -S was given");
             return Some(1.0);
         };
-        // In units of 1000 bytes they would have more digits; those of 1,000,000 differ by a twentieth, and are seldom asked for.
-        if self.largest() < LEAST_IN_KIB {
+        let mut taken = |unit: f64, words: &str| {
             self.listing.note(format!(
-                "vmstat: sizes of memory are taken as MiB: line {line} has {size}, which in KiB is not of whole pages; --about \
+                "vmstat: sizes of memory are taken as {words}: line {line} has {size}, which in KiB is not of whole pages; --about \
                  vmstat_unit=m says another unit"
             ));
-            return Some(1024.0);
+            Some(unit)
+        };
+        // In units of 1000 bytes they would have more digits; those of 1,000,000 differ by a twentieth, and are seldom asked for.
+        if sizes.iter().all(|(_, size)| *size < LEAST_IN_KIB) {
+            return taken(1024.0, "MiB");
+        }
+        let exact: BTreeSet<u64> = sizes.iter().map(|(_, size)| *size).filter(|size| *size < EXACT).collect();
+        if exact.len() >= ENOUGH_SIZES && exact.iter().all(|size| is_of_pages_in_thousands(*size)) {
+            return taken(THOUSAND, "units of 1000 bytes, in which all of them are (-S k)");
+        }
+        let of_pages = sizes.iter().filter(is_of_pages).count();
+        if of_pages as f64 >= MOST_SIZES * sizes.len() as f64 {
+            return taken(1.0, &format!("KiB, as {of_pages} of {} say", sizes.len()));
         }
         self.listing.gap(
             Some("meminfo"),
             GapReason::Other("unit_unknown".to_owned()),
             format!(
-                "sizes of memory were left out: line {line} has {size}, which in KiB is not of whole pages, so vmstat had -S; say \
+                "sizes of memory were left out: line {line} has {size}, which in KiB is not of whole pages, so vmstat may have had -S; say \
                  which unit with --about vmstat_unit=M (or k, K, m)"
             ),
         );
@@ -613,6 +626,13 @@ fn is_alike(heading: &Heading, rows: &[Row], row: &Row) -> bool {
 fn whole(word: &str) -> Option<u64> {
     let is_plain = !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
     word.parse::<u64>().ok().filter(|value| is_plain && i64::try_from(*value).is_ok())
+}
+
+/// Whether a size is what vmstat prints of some number of pages in units of 1000 bytes: it cuts, and does not round.
+fn is_of_pages_in_thousands(size: u64) -> bool {
+    let page = SMALLEST_PAGE * 1024;
+    let pages = (size * 1000).div_ceil(page);
+    pages * page / 1000 == size
 }
 
 /// A size in another unit, in KiB.
