@@ -1,5 +1,6 @@
 //! Huge pages for a process that runs: what of its memory lies where, and the kernel asked to make huge pages of it.
 
+pub mod candidates;
 pub mod hotspot;
 pub mod process;
 pub mod running;

@@ -8,10 +8,11 @@ use anyhow::anyhow;
 use clap::Args;
 use pagewise_core::huge_pages::block::{LeftOut, MemoryByBacking, PassedOver, Plan};
 use pagewise_core::huge_pages::mapping::WhyNotHuge;
-use pagewise_core::huge_pages::pace::{FASTEST, Pace};
+use pagewise_core::huge_pages::pace::{FASTEST, KEPT, Pace};
 use pagewise_core::huge_pages::zero::ZeroInHuge;
 use pagewise_core::unit::{Bytes, UnitError, share};
 use pagewise_host::huge_pages::HugePagesError;
+use pagewise_host::huge_pages::candidates::{self, Candidate, Candidates};
 use pagewise_host::huge_pages::process::{Process, Refused};
 use pagewise_host::huge_pages::running::{self, CollapseOutcome, EndedEarly, HugePagesRequest, Parts};
 use pagewise_host::process::Interrupt;
@@ -26,8 +27,11 @@ use std::time::Duration;
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct HugepagesArgs {
     /// The process
-    #[arg(long, value_name = "PID")]
-    pid: i32,
+    #[arg(long, value_name = "PID", required_unless_present = "list")]
+    pid: Option<i32>,
+    /// Say which processes hold most memory on small pages instead, and do nothing
+    #[arg(long, conflicts_with_all = ["pid", "range", "heap", "at_least", "min_present", "rate", "budget", "dry_run", "watch", "split"])]
+    list: bool,
     /// Only memory between these addresses, such as 7f0000000000-7f0040000000; may be repeated
     #[arg(long, value_name = "FROM-TO")]
     range: Vec<Range>,
@@ -68,7 +72,7 @@ fn size_of_mappings(text: &str) -> Result<Bytes, String> {
 
 const AFTER_HELP: &str = "It needs kernel 6.1 or newer, and root: CAP_SYS_NICE, and the right to read the process's memory. The contents of the memory stay as they are, and no \
                           setting of the host is changed. What was made huge stays so until the process gives it back.\n\n\
-                          Examples:\n  pagewise hugepages --pid 4711 --dry-run\n  \
+                          Examples:\n  pagewise hugepages --list\n  pagewise hugepages --pid 4711 --dry-run\n  \
                           pagewise hugepages --pid 4711 --heap old --at-least 64M\n  \
                           pagewise hugepages --pid 4711 --rate 40/s --budget 16G --watch\n  \
                           pagewise hugepages --pid 4711 --split";
@@ -177,8 +181,9 @@ struct LeftOutRow {
 
 pub(crate) fn run(args: &HugepagesArgs, global: &Global) -> Result<ExitCode, Failure> {
     let huge_size = running::huge_size(&global.root()).map_err(failure)?;
+    let Some(pid) = args.pid else { return list(global, huge_size) };
     let interrupt = Interrupt::on_signals().map_err(|error| Failure::NotPossible(anyhow!(error)))?;
-    let process = Process::open(args.pid, huge_size).map_err(failure)?;
+    let process = Process::open(pid, huge_size).map_err(failure)?;
     let asked = HugePagesRequest {
         parts: if args.heap.is_some() {
             Parts::OldOfJvm
@@ -192,9 +197,8 @@ pub(crate) fn run(args: &HugepagesArgs, global: &Global) -> Result<ExitCode, Fai
     let before = running::survey(&process, huge_size, &asked).map_err(failure)?;
     if before.mappings == 0 && !args.range.is_empty() {
         return Err(Failure::NotPossible(anyhow!(
-            "nothing in the range can lie on huge pages{}; see /proc/{}/maps",
-            passed_over(&before.passed_over).map_or_else(String::new, |words| format!(": {words}")),
-            args.pid
+            "nothing in the range can lie on huge pages{}; see /proc/{pid}/maps",
+            passed_over(&before.passed_over).map_or_else(String::new, |words| format!(": {words}"))
         )));
     }
     let mut report = Report {
@@ -248,6 +252,51 @@ pub(crate) fn run(args: &HugepagesArgs, global: &Global) -> Result<ExitCode, Fai
         None => {}
     }
     if args.watch { watch(&process, huge_size, &asked, args, &interrupt) } else { Ok(ExitCode::SUCCESS) }
+}
+
+/// So many processes are shown to a person.
+const SHOWN: usize = 10;
+
+/// Which processes could be named.
+fn list(global: &Global, huge_size: u64) -> Result<ExitCode, Failure> {
+    let found = candidates::list(&global.root(), huge_size);
+    if global.json {
+        output::json(&ListReport { schema: "pagewise.hugepages-candidates/1", found });
+        return Ok(ExitCode::SUCCESS);
+    }
+    let Candidates { candidates, not_read } = &found;
+    let mut text = String::new();
+    if !candidates.is_empty() {
+        text += &format!("{:>10}{:>16}{:>16}  {}\n", "process", "on small pages", "on huge pages", "command");
+    }
+    for Candidate { pid, command, small, huge } in candidates.iter().take(SHOWN) {
+        let [small, huge] = [small, huge].map(|bytes| Bytes(*bytes).to_string());
+        text += &format!("{pid:>10}{small:>16}{huge:>16}  {command}\n");
+    }
+    let mut say = |sentence: String| text += &format!("\n{}\n", output::wrapped(&sentence, 79, 0));
+    match (candidates.first(), candidates.len().saturating_sub(SHOWN)) {
+        (None, _) => say(format!("No process that may be read holds {} on small pages.", Bytes(huge_size))),
+        (Some(first), more) => {
+            if more > 0 {
+                say(format!("And {more} more that hold less."));
+            }
+            say(format!("What can be made huge of it: pagewise hugepages --pid {} --dry-run", first.pid));
+        }
+    }
+    if *not_read > 0 {
+        let who = if *not_read == 1 { "One process".to_owned() } else { format!("{not_read} processes") };
+        say(format!("{who} may not be read, or not on this kernel: run as root, on Linux 4.14 or newer."));
+    }
+    output::data(text.trim_matches('\n'));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What `--list --json` prints.
+#[derive(Serialize)]
+struct ListReport {
+    schema: &'static str,
+    #[serde(flatten)]
+    found: Candidates,
 }
 
 /// Until the process ends or Ctrl-C: both are a good end.
@@ -367,6 +416,14 @@ fn shown(report: &Report, splits: bool) -> String {
             if let Some(slower) = report.rate.and_then(|asked| slower_than(asked, made)) {
                 say(slower);
             }
+            if report.rate.is_none() && made.progress_kept.is_some_and(|kept| kept < KEPT - 0.005) {
+                say(format!(
+                    "That is less than the {:.0} % that an adaptive rate aims at: it found that out too late, or no rate is slow enough. \
+                     --rate {:.0}/s would have gone at half the pace.",
+                    KEPT * 100.0,
+                    (rate / 2.0).max(1.0)
+                ));
+            }
             for (why, blocks) in &made.refused {
                 say(format!("Refused by the kernel: {}: {}.", size(*blocks), refused(*why)));
             }
@@ -400,7 +457,7 @@ fn shown(report: &Report, splits: bool) -> String {
 
 fn left_out(why: LeftOut) -> &'static str {
     match why {
-        LeftOut::Untouched => "never touched",
+        LeftOut::Untouched => "whole huge pages of which nothing was touched",
         LeftOut::TooLittlePresent => "less of it is present than --min-present",
         LeftOut::SwappedOut => "some of it is swapped out",
         LeftOut::BeyondBudget => "beyond the --budget",

@@ -110,6 +110,25 @@ fn what_a_process_holds_lies_on_huge_pages_afterwards_and_is_the_same() {
 }
 
 #[test]
+fn who_holds_memory_on_small_pages_is_listed() {
+    requires!(root);
+    let _lock = host_lock();
+    let holder = Holder::start();
+    let output = hugepages(&["--list", "--json"]).output().unwrap();
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let pid: u64 = holder.pid().parse().unwrap();
+    let ours = found["candidates"].as_array().unwrap().iter().find(|one| one["pid"] == pid).expect("it is listed");
+    let (small, huge) = (ours["small"].as_u64().unwrap(), ours["huge"].as_u64().unwrap());
+    assert!(small + huge >= HELD && small > HELD / 2 && huge == holder.huge(), "{ours}");
+    assert_eq!(ours["command"], "perl");
+    let page = String::from_utf8(hugepages(&["--list"]).output().unwrap().stdout).unwrap();
+    assert!(page.lines().all(|line| line.chars().count() <= 80) && page.contains("--dry-run"), "{page}");
+    for wrong in [&["--list", "--pid", "1"][..], &["--list", "--dry-run"], &[]] {
+        assert_eq!(hugepages(wrong).output().unwrap().status.code(), Some(2), "{wrong:?}");
+    }
+}
+
+#[test]
 fn how_much_of_what_is_huge_is_zero_is_read_and_said() {
     requires!(root);
     let _lock = host_lock();
