@@ -820,43 +820,50 @@ fn cached_never_read(of: &CheckedJvm) -> Verdict {
     draft.sure(if log.has_blocks { Confidence::High } else { Confidence::Medium }).found()
 }
 
+/// What the plugin's settings are called behind [`PREFIX`], and the words that each can be; none where it is a number.
+const SETTINGS: [(&str, &[&str]); 6] = [
+    ("policy", &["none", "storage", "execution", "both"]),
+    ("mode", &["observe", "enforce"]),
+    ("pretenure", SWITCH),
+    ("window", &[]),
+    ("collapsesPerSecond", &[]),
+    ("reserved", SWITCH),
+];
+const SWITCH: &[&str] = &["off", "on"];
+const PREFIX: &str = "spark.pagewise.";
+
 fn plugin_setting(of: &CheckedJvm) -> Verdict {
-    const KNOWN: [&str; 5] = ["policy", "mode", "pretenure", "window", "collapsesPerSecond"];
     let Some(conf) = &of.conf else { return lacks("Spark's configuration", NO_CONF) };
-    let mut ours = conf.keys().filter_map(|name| name.strip_prefix("spark.pagewise."));
-    let Some(wrong) = ours.find(|name| !KNOWN.contains(name)) else { return plugin_value(of) };
-    let meant = crate::spelling::nearest(wrong, KNOWN.iter().copied());
-    let known = KNOWN.map(|name| format!("spark.pagewise.{name}")).join(", ");
+    let mut ours = conf.keys().filter_map(|name| name.strip_prefix(PREFIX));
+    let names = SETTINGS.map(|(name, _)| name);
+    let Some(wrong) = ours.find(|name| !names.contains(name)) else { return plugin_value(of) };
+    let meant = crate::spelling::nearest(wrong, names);
+    let known = names.map(|name| format!("{PREFIX}{name}")).join(", ");
     let fixed = match meant {
         Some(meant) => spark_setting(
-            &format!("spark.pagewise.{meant}"),
+            &format!("{PREFIX}{meant}"),
             None,
-            conf.get(&format!("spark.pagewise.{wrong}")).map_or("", String::as_str),
-            &format!("it stands instead of spark.pagewise.{wrong}"),
+            conf.get(&format!("{PREFIX}{wrong}")).map_or("", String::as_str),
+            &format!("it stands instead of {PREFIX}{wrong}"),
         ),
         None => advice(&format!("there are {known}")),
     };
-    Draft::new(Severity::High, format!("spark.pagewise.{wrong} is given.")).change(fixed).found()
+    Draft::new(Severity::High, format!("{PREFIX}{wrong} is given.")).change(fixed).found()
 }
 
-/// What the plugin's words are set to.
-const VALUES: [(&str, &[&str]); 2] = [
-    ("spark.pagewise.policy", &["none", "storage", "execution", "both"]),
-    ("spark.pagewise.mode", &["observe", "enforce"]),
-];
-
-/// The first of them that is set to something the plugin does not know.
-fn unknown_value(of: &CheckedJvm) -> Option<(&'static str, &'static [&'static str], &str)> {
-    VALUES.into_iter().find_map(|(name, known)| {
-        let value = of.conf(name)?.trim();
-        (!known.iter().any(|one| one.eq_ignore_ascii_case(value))).then_some((name, known, value))
+/// The first of its words that is set to something the plugin does not know.
+fn unknown_value(of: &CheckedJvm) -> Option<(String, &'static [&'static str], &str)> {
+    SETTINGS.into_iter().filter(|(_, words)| !words.is_empty()).find_map(|(name, words)| {
+        let name = format!("{PREFIX}{name}");
+        let value = of.conf(&name)?.trim();
+        (!words.iter().any(|one| one.eq_ignore_ascii_case(value))).then_some((name, words, value))
     })
 }
 
 fn plugin_value(of: &CheckedJvm) -> Verdict {
     let Some((name, known, value)) = unknown_value(of) else { return nothing() };
     let fixed = match crate::spelling::nearest(value, known.iter().copied()) {
-        Some(meant) => spark_setting(name, Some(value), meant, "the plugin knows it"),
+        Some(meant) => spark_setting(&name, Some(value), meant, "the plugin knows it"),
         None => advice(&format!("{name} can be {}", known.join(", "))),
     };
     let said = format!("{name} is {value}; it can be {}.", known.join(", "));
@@ -1003,6 +1010,32 @@ mod tests {
     const PLUGGED: [(&str, &str); 3] =
         [("spark.plugins", PLUGIN), ("spark.pagewise.policy", "storage"), ("spark.pagewise.mode", "enforce")];
     const GOOD: &str = "-Xms2g -XX:MaxNewSize=819m";
+
+    #[test]
+    fn the_plugins_settings_are_those_that_the_plugin_reads() {
+        let plugin = include_str!("../../../../jvm/spark-plugin/src/main/java/pagewise/spark/Settings.java");
+        let between = |text: &'static str, begin: &str, end: &str| {
+            text.split_once(begin)?.1.split_once(end).map(|(between, _)| between)
+        };
+        let constants: Vec<(&str, &str)> = plugin
+            .lines()
+            .filter_map(|line| {
+                Some((between(line, "static final String ", " = ")?, between(line, "PREFIX + \"", "\"")?))
+            })
+            .collect();
+        let choices = |constant: &str| {
+            let call = format!("choice(given, {constant}, List.of(");
+            let words = between(plugin, &call, ")").unwrap_or_default();
+            words.split(", ").map(|word| word.trim_matches('"')).filter(|word| !word.is_empty()).collect()
+        };
+        let read: Vec<(&str, Vec<&str>)> =
+            constants.iter().map(|(constant, name)| (*name, choices(constant))).collect();
+        let known: Vec<(&str, Vec<&str>)> = SETTINGS.iter().map(|(name, words)| (*name, words.to_vec())).collect();
+        assert_eq!(known, read);
+        assert_eq!(found(&seen(GOOD, &[PLUGGED.as_slice(), &[("spark.pagewise.reserved", "on")]].concat())), [""; 0]);
+        let pretenure = [PLUGGED.as_slice(), &[("spark.pagewise.pretenure", "yes")]].concat();
+        assert_eq!(found(&seen(GOOD, &pretenure)), ["plugin-setting"]);
+    }
 
     #[test]
     fn what_is_as_it_should_be_is_not_found() {

@@ -74,6 +74,8 @@ pub struct ConfRequest {
     pub jar: String,
     /// The mode in `transparent_hugepage/enabled` of the host; `None` where it is not known.
     pub thp: Option<String>,
+    /// Memory of the host, bytes; `None` where it is not known.
+    pub memory: Option<u64>,
 }
 
 /// A configuration with what is to be said of it.
@@ -165,6 +167,13 @@ fn notes(asked: &ConfRequest) -> Vec<String> {
         notes.push(
             "JDK 25.0.0 puts nothing of a G1 heap on huge pages by this flag (JDK-8366434): take 25.0.3 or later, or 21".to_owned(),
         );
+    }
+    if let Some(memory) = asked.memory.filter(|memory| *memory < asked.heap) {
+        notes.push(format!(
+            "this host has {} of memory, less than a heap of {}: name the heap of one JVM with --heap, or run the job where there is more",
+            Bytes(memory),
+            Bytes(asked.heap)
+        ));
     }
     match (asked.thp.as_deref(), placement) {
         (Some("never"), Placement::None) | (Some("madvise"), _) => {}
@@ -271,6 +280,7 @@ mod tests {
             executors: false,
             jar: super::super::PLUGIN_JAR.to_owned(),
             thp: Some("madvise".to_owned()),
+            memory: Some(32 << 30),
         }
     }
 
@@ -332,6 +342,9 @@ mod tests {
         );
         assert!(said(ConfRequest { thp: None, ..entire.clone() }).contains("cannot be read"));
         assert!(said(ConfRequest { spark: None, ..entire.clone() }).contains("--spark"));
+        assert!(
+            said(ConfRequest { memory: Some(8 << 30), ..entire.clone() }).contains("this host has 8 GiB of memory")
+        );
         assert_eq!(said(entire), "");
     }
 

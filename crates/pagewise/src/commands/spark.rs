@@ -12,9 +12,10 @@ use pagewise_core::spark::check::{self, CheckedJvm};
 use pagewise_core::spark::{ConfRequest, EventLog, PLUGIN_JAR, Placement, Version, advise, conf};
 use pagewise_core::unit::Bytes;
 use pagewise_host::facts::programs;
+use pagewise_host::source::meminfo;
 use pagewise_host::spark::event_log::{self, EventLogError};
 use pagewise_host::spark::process;
-use pagewise_host::workload::spark::Distribution;
+use pagewise_host::workload::spark::{Distribution, installed};
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -45,7 +46,7 @@ struct ConfArgs {
     /// The policy that it will be compared with: young memory gets the limit that it has there
     #[arg(long, value_name = "POLICY", value_parser = ["none", "storage", "execution", "both", "entire"])]
     against: Option<String>,
-    /// Spark's version, or the folder it was unpacked to [default: SPARK_HOME]
+    /// Spark's version, or the folder it was unpacked to [default: SPARK_HOME, then spark-submit on the PATH]
     #[arg(long, value_name = "VERSION|DIR", env = "SPARK_HOME")]
     spark: Option<String>,
     /// The JDK's version, or its folder [default: JAVA_HOME, then java on the PATH]
@@ -166,13 +167,17 @@ fn print_configuration(args: &ConfArgs, global: &Global) -> Result<ExitCode, Fai
     let asked = ConfRequest {
         placement,
         against: args.against.as_deref().and_then(named),
-        spark: args.spark.as_deref().map(spark_version).transpose()?,
+        spark: match args.spark.as_deref() {
+            Some(named) => Some(spark_version(named)?),
+            None => installed(&root).and_then(|found| found.version.parse().ok()),
+        },
         java: java_version(args.jdk.as_deref(), global)?,
         heap,
         enforces: args.mode == "enforce",
         executors: args.executors,
         jar: args.jar.clone(),
         thp: thp.and_then(mode),
+        memory: meminfo::read(&root).ok().and_then(|read| read.get("MemTotal").copied()),
     };
     if let Some(why) = conf::out_of_reach(&asked) {
         return Err(Failure::Usage(anyhow!("--policy {}: {why}", args.policy)));

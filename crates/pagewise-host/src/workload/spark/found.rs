@@ -47,9 +47,21 @@ fn found(root: &Root, named: Option<(PathBuf, &str)>, cache: &Path) -> Capabilit
 }
 
 /// The one whose `spark-submit` is on the search path.
-fn installed(root: &Root) -> Option<Distribution> {
+#[must_use]
+pub fn installed(root: &Root) -> Option<Distribution> {
     let program = std::fs::canonicalize(find(root, "spark-submit")?).ok()?;
-    Distribution::in_home(program.parent()?.parent()?)
+    let prefix = program.parent()?.parent()?;
+    Distribution::in_home(prefix).or_else(|| of_pip(prefix))
+}
+
+/// The one that pip installed, whose programs lie apart from the rest.
+fn of_pip(prefix: &Path) -> Option<Distribution> {
+    let pythons = std::fs::read_dir(prefix.join("lib")).ok()?.filter_map(Result::ok).map(|entry| entry.path());
+    let pythons =
+        pythons.filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("python3")));
+    pythons
+        .flat_map(|python| ["site-packages", "dist-packages"].map(|packages| python.join(packages).join("pyspark")))
+        .find_map(|home| Distribution::in_home(&home))
 }
 
 #[cfg(test)]
@@ -77,6 +89,16 @@ mod tests {
         assert!(value.starts_with("4.3.0 in Pagewise's cache; 4.0.1 in "), "{value}");
         let named = said(&fake, Some(&fake.path().join("opt/spark")));
         assert!(named.value.is_some_and(|value| value.starts_with("4.0.1 in ")), "what was named comes alone");
+    }
+
+    #[test]
+    fn one_that_pip_installed_is_found() {
+        let fake = FakeHost::empty()
+            .program("/usr/bin/spark-submit", "")
+            .file("/usr/lib/python3/dist-packages/other/x", "")
+            .file("/usr/lib/python3.11/site-packages/pyspark/jars/spark-core_2.13-4.0.1.jar", "");
+        let value = said(&fake, None).value.expect("it is there");
+        assert!(value.starts_with("4.0.1 in /usr/lib/python3.11/site-packages/pyspark "), "{value}");
     }
 
     #[test]

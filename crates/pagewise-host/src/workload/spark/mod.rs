@@ -14,6 +14,7 @@ mod outcome;
 pub mod pagerank;
 
 pub use distribution::Distribution;
+pub use found::installed;
 
 use super::java::{self, Java};
 use super::{
