@@ -116,7 +116,13 @@ fn notes(observed: &Observed, findings: &[Finding]) -> Vec<String> {
         .flat_map(|finding| finding.change.iter().chain(&finding.alternatives))
         .any(|change| change.apply == Some(proposal::Command::Guard));
     let of_a_stream = if is_guarded { None } else { rules::stream_note(observed) };
-    by_timer.then(|| note.to_owned()).into_iter().chain(rules::growth_note(observed)).chain(of_a_stream).collect()
+    let by_timer = by_timer.then(|| note.to_owned());
+    by_timer
+        .into_iter()
+        .chain(rules::growth_note(observed))
+        .chain(rules::cpu_note(observed))
+        .chain(of_a_stream)
+        .collect()
 }
 
 fn finding(rule: &Rule, draft: &Draft, judged: &[(&'static Rule, Verdict)], observed: &Observed) -> Finding {

@@ -750,7 +750,17 @@ fn value_words(value: Option<f64>, unit: Quantity) -> String {
 }
 
 fn short_words(line: &Evidence) -> String {
-    format!("{}: {}", line.name, value_words(line.value, line.unit))
+    let value = value_words(line.value, line.unit);
+    // Rounded it may look like the threshold that it misses, or meets.
+    let side =
+        line.value.zip(line.threshold).filter(|(value, threshold)| value != threshold).and_then(|(of, threshold)| {
+            (value == words::quantity(threshold, line.unit)).then_some(if of < threshold {
+                "just below "
+            } else {
+                "just above "
+            })
+        });
+    format!("{}: {}{value}", line.name, side.unwrap_or_default())
 }
 
 /// `time in which some task waited for I/O: 1.7 % (threshold from 5.0 %, ours: not met) [psi_io.some_total]`.
@@ -803,6 +813,27 @@ mod tests {
             held: Some(Occurrence { stretches, more_stretches: 0, at_end, ended_seconds_ago }),
             ..a_finding()
         })
+    }
+
+    #[test]
+    fn what_rounds_to_its_threshold_says_on_which_side_it_is() {
+        let line = |value: f64| Evidence {
+            name: "stolen".to_owned(),
+            source: "stat".to_owned(),
+            value: Some(value),
+            unit: Quantity::Fraction,
+            threshold: Some(0.1),
+            compare: Some(Compare::AtLeast),
+            origin: None,
+            holds: Some(value >= 0.1),
+        };
+        assert_eq!(
+            evidence_words(&line(0.0997)),
+            "stolen: just below 10 % (threshold from 10 %, ours: not met) [stat]"
+        );
+        assert_eq!(evidence_words(&line(0.1003)), "stolen: just above 10 % (threshold from 10 %, ours) [stat]");
+        assert_eq!(evidence_words(&line(0.1)), "stolen: 10 % (threshold from 10 %, ours) [stat]");
+        assert_eq!(evidence_words(&line(0.2)), "stolen: 20 % (threshold from 10 %, ours) [stat]");
     }
 
     fn a_finding() -> Finding {

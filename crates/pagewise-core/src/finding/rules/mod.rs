@@ -8,6 +8,7 @@ use super::rule::Rule;
 mod collections;
 mod compaction_stalls;
 mod compaction_storm;
+mod cpus;
 mod direct_reclaim_stalls;
 mod dirty_throttling;
 mod dying_cgroups;
@@ -66,6 +67,7 @@ mod prelude {
 
 pub(super) use compaction_stalls::WAITS;
 pub(super) use compaction_storm::says_for_what;
+pub(super) use cpus::note as cpu_note;
 pub(super) use dirty_throttling::WALKS;
 pub(super) use fault_churn::note as growth_note;
 pub(super) use fault_churn::{NOT as NOT_CHURN, TOUCHED, is_counted as is_given_back_counted};

@@ -372,6 +372,23 @@ fn a_stream_that_nobody_waits_for_is_told_of_and_no_finding() {
 }
 
 #[test]
+fn more_to_run_than_cpus_is_told_of_and_no_finding() {
+    let said = |waited: f64, user: f64| {
+        let busy = healthy().cpu(4, user, 0.05).counter("psi_cpu", "some_total", "", move |_| waited * 1e6);
+        let answer = ask(&busy);
+        assert!(answer.findings.is_empty());
+        answer.notes.join(" ")
+    };
+    let note = said(0.9, 0.94);
+    assert!(
+        note.contains("more to run than CPUs") && note.contains("90 % of the time") && note.contains("nice -n 19"),
+        "{note}"
+    );
+    assert_eq!(said(0.3, 0.94), "", "they seldom wait");
+    assert_eq!(said(0.9, 0.7), "", "a CPU is free: who waits is bound to another");
+}
+
+#[test]
 fn too_much_swappiness_matters_on_a_disk_and_not_on_compressed_memory() {
     let swaps = |area: &str| {
         let made = healthy().counter("vmstat", "pswpout", "", |_| 500.0).setting("vm.swappiness", "150");
