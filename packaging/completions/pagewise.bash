@@ -855,7 +855,7 @@ _pagewise() {
             return 0
             ;;
         pagewise__subcmd__hugepages)
-            opts="-v -h --pid --range --heap --at-least --min-present --rate --budget --dry-run --watch --split --json --verbose --color --root --state-dir --cache-dir --help"
+            opts="-v -h --pid --list --range --heap --at-least --min-present --rate --budget --dry-run --watch --split --json --verbose --color --root --state-dir --cache-dir --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1877,7 +1877,7 @@ _pagewise() {
             return 0
             ;;
         pagewise__subcmd__trial__subcmd__resume)
-            opts="-v -h --data --wait --boot --hadoop --cluster-dir --spark --json --verbose --color --root --state-dir --cache-dir --help"
+            opts="-v -h --data --wait --boot --pressure-limit --memory-drift-limit --hadoop --cluster-dir --spark --json --verbose --color --root --state-dir --cache-dir --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1888,6 +1888,14 @@ _pagewise() {
                     return 0
                     ;;
                 --wait)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --pressure-limit)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --memory-drift-limit)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -123,8 +123,8 @@ complete -c pagewise -n "__fish_pagewise_using_subcommand prove" -l metric -d 'W
 complete -c pagewise -n "__fish_pagewise_using_subcommand prove" -l direction -d 'Which way is better [default: lower]' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand prove" -l timeout -d 'A run longer than this is stopped and counts as a result' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand prove" -l steal-limit -d 'A run does not count where the hypervisor took a larger share of the CPU time' -r
-complete -c pagewise -n "__fish_pagewise_using_subcommand prove" -l pressure-limit -d 'A run waits until tasks of this host waited for memory, and for I/O, a smaller share of a second' -r
-complete -c pagewise -n "__fish_pagewise_using_subcommand prove" -l memory-drift-limit -d 'A run waits until as much memory is free or in caches as before the first run of its policy, but for this share' -r
+complete -c pagewise -n "__fish_pagewise_using_subcommand prove" -l pressure-limit -d 'A run waits until tasks of this host waited for memory, and for I/O, a smaller share of a second [default: 1%]' -r
+complete -c pagewise -n "__fish_pagewise_using_subcommand prove" -l memory-drift-limit -d 'A run waits until as much memory is free or in caches as before the first run of its policy, but for this share [default: 5%]' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand prove" -l drop-caches -d 'Drop the page cache before each run (auto: only for built-in workloads)' -r -f -a "auto\t''
 yes\t''
 no\t''"
@@ -214,6 +214,8 @@ complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen
 complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen_subcommand_from run" -s h -l help -d 'Print help'
 complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen_subcommand_from resume" -l data -d 'The data of a command that come back before every run [default: where they were when it began]' -r -F
 complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen_subcommand_from resume" -l wait -d 'When another run has this host, wait until it ends, or for this time at most' -r
+complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen_subcommand_from resume" -l pressure-limit -d 'A run waits until tasks of this host waited for memory, and for I/O, a smaller share of a second [default: 1%]' -r
+complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen_subcommand_from resume" -l memory-drift-limit -d 'A run waits until as much memory is free or in caches as before the first run of its policy, but for this share [default: 5%]' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen_subcommand_from resume" -l hadoop -d 'Your own Hadoop release [default: HADOOP_HOME, PATH, then the fetched one]' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen_subcommand_from resume" -l cluster-dir -d 'Where TeraSort\'s data lie in a cluster\'s file system, for mode=hadoop [default: pagewise]' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen_subcommand_from resume" -l spark -d 'Your own Spark release [default: SPARK_HOME, then the fetched one]' -r
@@ -427,7 +429,7 @@ complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen
 complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from run" -l cgroup -d 'Guard cgroups that have a limit instead, as they come and go: of this path within the memory hierarchy (/yarn/*), or without a slash of this name (pod*)' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from run" -l cpus -d 'CPUs that the guard may run on, such as 0,8-11' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from run" -l cpu-cap -d 'Most of a core that the guard of a node, or of a cgroup, may use, over ten seconds' -r
-complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from run" -l batch -d 'A batch holds so many seconds of fill' -r
+complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from run" -l batch -d 'A batch holds so many seconds of fill [default: 100ms; of a node whose free memory goes back to a hypervisor 20ms]' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from run" -l for -d 'End after so long' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from run" -l law -d 'The guard\'s own law, or the published mechanism with its two numbers' -r -f -a "guard\t''
 paper\t''"
@@ -446,7 +448,7 @@ complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen
 complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from advise" -l cgroup -d 'Guard cgroups that have a limit instead, as they come and go: of this path within the memory hierarchy (/yarn/*), or without a slash of this name (pod*)' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from advise" -l cpus -d 'CPUs that the guard may run on, such as 0,8-11' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from advise" -l cpu-cap -d 'Most of a core that the guard of a node, or of a cgroup, may use, over ten seconds' -r
-complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from advise" -l batch -d 'A batch holds so many seconds of fill' -r
+complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from advise" -l batch -d 'A batch holds so many seconds of fill [default: 100ms; of a node whose free memory goes back to a hypervisor 20ms]' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from advise" -l for -d 'End after so long' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from advise" -l law -d 'The guard\'s own law, or the published mechanism with its two numbers' -r -f -a "guard\t''
 paper\t''"
@@ -484,8 +486,8 @@ complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen
 complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from prove" -l pid -d 'End when this process ends; it is left alone' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from prove" -l a -d 'The base policy: [NAME:]TUNABLE=VALUE[,…], @FILE.toml, or \'now\'' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from prove" -l timeout -d 'A run longer than this is stopped and counts as a result' -r
-complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from prove" -l pressure-limit -d 'A run waits until tasks of this host waited for memory, and for I/O, a smaller share of a second' -r
-complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from prove" -l memory-drift-limit -d 'A run waits until as much memory is free or in caches as before the first run of its policy, but for this share' -r
+complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from prove" -l pressure-limit -d 'A run waits until tasks of this host waited for memory, and for I/O, a smaller share of a second [default: 1%]' -r
+complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from prove" -l memory-drift-limit -d 'A run waits until as much memory is free or in caches as before the first run of its policy, but for this share [default: 5%]' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from prove" -l drop-caches -d 'Drop the page cache before each run (auto: only for built-in workloads)' -r -f -a "auto\t''
 yes\t''
 no\t''"
@@ -551,6 +553,7 @@ never\t''"
 complete -c pagewise -n "__fish_pagewise_using_subcommand hugepages" -l root -d 'Read another host\'s captured tree instead of this machine' -r -F
 complete -c pagewise -n "__fish_pagewise_using_subcommand hugepages" -l state-dir -d 'Where the change journal is kept [default: $PAGEWISE_STATE_DIR, or /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
 complete -c pagewise -n "__fish_pagewise_using_subcommand hugepages" -l cache-dir -d 'Where generated data and jars are kept [default: $PAGEWISE_CACHE_DIR, or /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand hugepages" -l list -d 'Say which processes hold most memory on small pages instead, and do nothing'
 complete -c pagewise -n "__fish_pagewise_using_subcommand hugepages" -l dry-run -d 'Say what would be done, and how much of what is huge already is zero, and do nothing'
 complete -c pagewise -n "__fish_pagewise_using_subcommand hugepages" -l watch -d 'Go on: do it again every five seconds, until the process ends or Ctrl-C'
 complete -c pagewise -n "__fish_pagewise_using_subcommand hugepages" -l split -d 'The opposite: split what lies on huge pages into small ones (debugfs, kernel 5.11 or newer)'
@@ -579,7 +582,7 @@ storage\t''
 execution\t''
 both\t''
 entire\t''"
-complete -c pagewise -n "__fish_pagewise_using_subcommand spark; and __fish_seen_subcommand_from conf" -l spark -d 'Spark\'s version, or the folder it was unpacked to [default: SPARK_HOME]' -r
+complete -c pagewise -n "__fish_pagewise_using_subcommand spark; and __fish_seen_subcommand_from conf" -l spark -d 'Spark\'s version, or the folder it was unpacked to [default: SPARK_HOME, then spark-submit on the PATH]' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand spark; and __fish_seen_subcommand_from conf" -l jdk -d 'The JDK\'s version, or its folder [default: JAVA_HOME, then java on the PATH]' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand spark; and __fish_seen_subcommand_from conf" -l heap -d 'The heap of a JVM that computes' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand spark; and __fish_seen_subcommand_from conf" -l mode -d 'Whether the plugin acts, or only reads what lies where' -r -f -a "enforce\t''

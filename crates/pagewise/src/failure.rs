@@ -257,6 +257,7 @@ impl From<SessionError> for Failure {
             | SessionError::Live { .. }
             | SessionError::Pattern(_)
             | SessionError::NoBudgetInGuests
+            | SessionError::NoRestOfLive
             | SessionError::NoData { .. } => Failure::Usage(error.into()),
             SessionError::Held(_) => Failure::NotPossible(anyhow!("{error}. --wait waits until it ends")),
             SessionError::HeldOn(_) => Failure::NotPossible(anyhow!("{error}. It did not end while --wait waited")),

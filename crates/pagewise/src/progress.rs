@@ -170,6 +170,8 @@ struct Running {
     last: String,
     since: Instant,
     started: Instant,
+    /// When the last run ended; the next one's wait for the host began then.
+    ended: Instant,
     done_at_start: Option<usize>,
     done: usize,
     total: usize,
@@ -185,6 +187,7 @@ impl TrialProgress {
             last: String::new(),
             since: now,
             started: now,
+            ended: now,
             done_at_start: None,
             done: 0,
             total: 0,
@@ -240,14 +243,16 @@ impl Points for TrialProgress {
         let wall = point.measures.get("wall").map(|wall| format!(" in {}", Seconds(*wall))).unwrap_or_default();
         let value = value_of(point, &self.metric).filter(|_| self.metric != "wall");
         let value = value.map(|value| format!(", {value}")).unwrap_or_default();
-        let label = {
+        let (label, to_come) = {
             let mut running = self.state.borrow_mut();
             running.done = done;
+            (running.total, running.ended) = (total, Instant::now());
+            let to_come = running.left();
             running.last = match point.outcome {
                 Outcome::Ok => format!(" · last: {}{wall}{value}", point.planned.cell),
                 _ => String::new(),
             };
-            running.label.clone()
+            (running.label.clone(), to_come)
         };
         let line = match (&point.outcome, &point.reason) {
             (Outcome::Ok, _) => format!("{done}/{total} {label}: ok{wall}{value}"),
@@ -257,7 +262,8 @@ impl Points for TrialProgress {
         match &self.bar {
             Some(bar) if point.outcome != Outcome::Ok => bar.println(output::for_stderr(&line)),
             Some(_) => {}
-            None => output::note(&line),
+            // A log has no bar that says it.
+            None => output::note(&format!("{line}{}", to_come.map(left).unwrap_or_default())),
         }
         self.tick();
     }
@@ -273,12 +279,14 @@ fn value_of(point: &Point, metric: &str) -> Option<String> {
 }
 
 impl Running {
-    /// Seconds, from the mean of the points this session ran. What the one that runs has taken is no longer to come.
+    /// Seconds, from the mean of the points this session ran. What the one that runs has taken since is no longer to come.
     fn left(&self) -> Option<f64> {
         let ran = self.done.checked_sub(self.done_at_start?).filter(|ran| *ran > 0)?;
-        let mean = self.since.duration_since(self.started).as_secs_f64() / ran as f64;
-        let behind = mean * (self.total - self.done).saturating_sub(1) as f64;
-        Some(behind + (mean - self.since.elapsed().as_secs_f64()).max(0.0))
+        let mean = self.ended.duration_since(self.started).as_secs_f64() / ran as f64;
+        let to_come = self.total.saturating_sub(self.done);
+        let behind = mean * to_come.saturating_sub(1) as f64;
+        let this = if to_come == 0 { 0.0 } else { (mean - self.ended.elapsed().as_secs_f64()).max(0.0) };
+        Some(behind + this)
     }
 }
 

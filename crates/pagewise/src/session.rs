@@ -18,7 +18,7 @@ use pagewise_core::unit::Seconds;
 use pagewise_host::process::Interrupt;
 use pagewise_host::root::Root;
 use pagewise_host::store::bundle::Bundle;
-use pagewise_host::trial::session::{self, HeldHost, Start, Wait, Words, bundle_path};
+use pagewise_host::trial::session::{self, HeldHost, RestLimits, Start, Wait, Words, bundle_path};
 use pagewise_host::tunable::Places;
 use pagewise_host::workload;
 use std::env;
@@ -194,8 +194,8 @@ impl Session {
     }
 
     /// Runs what is left of an interrupted trial.
-    pub(crate) fn resume(&self, path: &Path) -> Result<Bundle, Failure> {
-        self.here().resume(path).map_err(|error| self.told.failure(error, path))
+    pub(crate) fn resume(&self, path: &Path, limits: RestLimits) -> Result<Bundle, Failure> {
+        self.here().resume(path, limits).map_err(|error| self.told.failure(error, path))
     }
 }
 

@@ -71,7 +71,7 @@ pub(crate) fn drift(residuals: &[(f64, f64)], is_log: bool, design: Design) -> O
         _ => "Blocks cancel a slow drift.",
     };
     let text = format!(
-        "The host drifted: from first run to last, runs of the same cell changed by {change} (Mann-Kendall, p = {}). \
+        "The host drifted: from first run to last, runs of the same arm changed by {change} (Mann-Kendall, p = {}). \
          {consequence}",
         p_value(p)
     );

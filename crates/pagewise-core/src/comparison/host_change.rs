@@ -51,7 +51,7 @@ pub(crate) fn told(residuals: &[f64], seed: u64) -> Option<Warning> {
     };
     let others = if places.len() > 1 { format!("; the largest of {} changes", places.len()) } else { String::new() };
     let text = format!(
-        "The host changed at once: from good run {} on, runs of the same cell {what} (E-divisive, p = {:.3} in a test at \
+        "The host changed at once: from good run {} on, runs of the same arm {what} (E-divisive, p = {:.3} in a test at \
          {LEVEL_OF_DOUBTS}{others}).",
         places[largest] + 1,
         p[largest]

@@ -72,7 +72,7 @@ pub(crate) fn of_new_trial(found: &Comparison, margin: f64, blocks: &str) -> Str
         found.blocks_needed_for.iter().map(|one| format!(", {} for {}", one.blocks, percent(one.difference))).collect();
     let same = match found.detectable {
         Some(part) if part < 1.0 => format!(" As many as here see {} %.", two_digits(part * 100.0)),
-        Some(_) => " As many as here see nothing below twice the value.".to_owned(),
+        Some(_) => " As many as here see a doubling at best.".to_owned(),
         None => String::new(),
     };
     let of_fixed_length =

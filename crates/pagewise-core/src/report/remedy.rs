@@ -8,7 +8,7 @@ pub(super) fn remedy(id: &str) -> &'static str {
              intervals."
         }
         "attempts-replaced" => {
-            "Replaced runs are drawn in the run order. If they fall on one level, find out what disturbed it: replacing its \
+            "Replaced runs are drawn in the run order. If they fall on one side, find out what disturbed it: replacing its \
              runs may favour it."
         }
         "cut-blocks" => {
@@ -80,6 +80,9 @@ pub(super) fn remedy(id: &str) -> &'static str {
         "cgroup-not-recorded" => "See 'pagewise doctor' for why; the numbers of these runs hold without it.",
         "waited-for-host" => {
             "End what else runs here, or give runs more time to end well. These runs count: the host was as much at rest as this trial asks when they began."
+        }
+        "since-resumed" => {
+            "Both arms of a pair run after the pause or before it, so the comparison stands; whether it is still the one you meant is yours to judge."
         }
         "memory-freer" => {
             "See which program ended then. Later runs are held against the memory there was from then on; if the verdict rests \

@@ -169,6 +169,14 @@ pub struct Running {
     pub domains: Option<Vec<OfDomain>>,
 }
 
+impl Running {
+    /// Whether it takes anything: one that only advises does not. One that cannot be asked may.
+    #[must_use]
+    pub fn acts(&self) -> bool {
+        self.domains.as_ref().is_none_or(|domains| domains.iter().any(|domain| domain.acts))
+    }
+}
+
 /// Every guard of this host, by pid.
 #[must_use]
 pub fn running(root: &Root) -> Vec<Running> {

@@ -83,6 +83,8 @@ pub struct HostRunner<'a> {
     pub other_settings: OtherSettings,
     /// Said once, not at every point.
     pub warned_of_absent_jvm: bool,
+    /// What is to be told of every point that runs after a pause.
+    pub since_resumed: Vec<String>,
     /// What is to be told of the point that runs.
     pub told: Vec<Warning>,
     /// Why the last point was invalid, where it was.
@@ -173,6 +175,9 @@ impl PointRunner for HostRunner<'_> {
         starting: Starting<'_>,
     ) -> Result<Record, TrialError> {
         self.told.clear();
+        for note in self.since_resumed.clone() {
+            self.tell("since-resumed", format!("Since the trial was resumed: {note}."));
+        }
         let pause = self.invalid.take().map_or(Duration::ZERO, |invalid| invalid.pause(attempt));
         self.interrupt.wait(pause);
         let policy = self.policies.get(&planned.cell).cloned().unwrap_or_default();

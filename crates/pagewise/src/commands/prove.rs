@@ -29,7 +29,7 @@ use pagewise_core::report;
 use pagewise_core::tunable::policy::Policy;
 use pagewise_core::unit::{self, Bytes, Fraction, Seconds};
 use pagewise_host::store::bundle::Bundle;
-use pagewise_host::trial::session::{Budget, Start};
+use pagewise_host::trial::session::{Budget, RestLimits, SessionError, Start};
 use pagewise_host::tunable;
 use pagewise_host::workload::{BUILT_IN, measures_of};
 use std::collections::BTreeMap;
@@ -74,12 +74,8 @@ pub(crate) struct ProveArgs {
     /// A run does not count where the hypervisor took a larger share of the CPU time
     #[arg(long, value_name = "PERCENT", default_value = "10%")]
     steal_limit: Fraction,
-    /// A run waits until tasks of this host waited for memory, and for I/O, a smaller share of a second
-    #[arg(long, value_name = "PERCENT", default_value = "1%", conflicts_with = "live")]
-    pressure_limit: Fraction,
-    /// A run waits until as much memory is free or in caches as before the first run of its policy, but for this share
-    #[arg(long, value_name = "PERCENT", default_value = "5%", conflicts_with = "live")]
-    memory_drift_limit: Fraction,
+    #[command(flatten)]
+    rest: RestArgs,
     /// Drop the page cache before each run (auto: only for built-in workloads)
     #[arg(long, value_name = "WHEN", default_value = "auto", value_parser = ["auto", "yes", "no"], conflicts_with = "live")]
     drop_caches: String,
@@ -106,7 +102,7 @@ pub(crate) struct ProveArgs {
     name: Option<String>,
     /// Continue a bundle that was interrupted, as it was planned
     #[arg(long, value_name = "BUNDLE", conflicts_with_all = ["a", "b", "aa", "workload", "pairs", "budget", "command", "live", "stacks", "stalls", "dry_run",
-        "margin", "warmup", "metric", "direction", "timeout", "steal_limit", "pressure_limit", "memory_drift_limit", "drop_caches", "warm_memory", "prepare",
+        "margin", "warmup", "metric", "direction", "timeout", "steal_limit", "drop_caches", "warm_memory", "prepare",
         "verify", "clean", "seed", "name", "record"])]
     resume: Option<PathBuf>,
     /// Record the kernel's memory counters once a second while each run goes on, a file per run
@@ -145,6 +141,35 @@ const MOST_PLANNED: u32 = 100_000;
 const DEFAULT_WARMUP: u32 = 1;
 const DEFAULT_TIMEOUT_SECONDS: f64 = 600.0;
 
+/// What a run waits for before it begins.
+#[derive(Args, Debug)]
+pub(crate) struct RestArgs {
+    /// A run waits until tasks of this host waited for memory, and for I/O, a smaller share of a second [default: 1%]
+    #[arg(long, value_name = "PERCENT")]
+    pressure_limit: Option<Fraction>,
+    /// A run waits until as much memory is free or in caches as before the first run of its policy, but for this share [default: 5%]
+    #[arg(long, value_name = "PERCENT")]
+    memory_drift_limit: Option<Fraction>,
+}
+
+impl RestArgs {
+    /// As they were given, each a share.
+    pub(crate) fn limits(&self) -> Result<RestLimits, Failure> {
+        let limits = [("pressure-limit", self.pressure_limit), ("memory-drift-limit", self.memory_drift_limit)];
+        for (option, limit) in limits.into_iter().filter_map(|(option, limit)| Some((option, limit?))) {
+            is_a_share(option, limit)?;
+        }
+        Ok(RestLimits { pressure: self.pressure_limit, memory_drift: self.memory_drift_limit })
+    }
+}
+
+fn is_a_share(option: &str, limit: Fraction) -> Result<(), Failure> {
+    if limit.0 > 0.0 && limit.0 <= 1.0 {
+        return Ok(());
+    }
+    Err(Failure::Usage(anyhow!("--{option} must be more than 0% and at most 100%, not {limit}")))
+}
+
 const EXAMPLES: &str = "Examples:
   pagewise prove --a thp.enabled=never --b thp.enabled=always -- ./job
   pagewise prove --a now --b vm.swappiness=1 --budget 20m -- spark-submit job.py
@@ -168,7 +193,10 @@ pub(crate) fn run(args: &ProveArgs, global: &Global) -> Result<ExitCode, Failure
     }
     let session = Session::open(global, Verb::Prove, &args.named.places)?.waiting(args.wait);
     if let Some(path) = &args.resume {
-        return conclude(global, &session.resume(path)?, &args.fail_on);
+        return conclude(global, &session.resume(path, args.rest.limits()?)?, &args.fail_on);
+    }
+    if args.live.live && args.rest.limits()? != RestLimits::default() {
+        return Err(SessionError::NoRestOfLive.into());
     }
     let plan = if args.live.live {
         args.live_plan()?
@@ -260,8 +288,8 @@ impl ProveArgs {
         Design {
             seed: self.seed.unwrap_or_else(pagewise_host::trial::session::seed_from_clock),
             steal_limit: self.steal_limit.0,
-            pressure_limit: self.pressure_limit.0,
-            memory_drift_limit: self.memory_drift_limit.0,
+            pressure_limit: self.rest.pressure_limit.map_or(PRESSURE_LIMIT, |limit| limit.0),
+            memory_drift_limit: self.rest.memory_drift_limit.map_or(MEMORY_DRIFT_LIMIT, |limit| limit.0),
             ..Design::default()
         }
     }
@@ -329,16 +357,8 @@ impl ProveArgs {
         if self.timeout.0 <= 0.0 {
             return Err(Failure::Usage(anyhow!("--timeout {} leaves a run no time; write it like 10m", self.timeout)));
         }
-        let limits = [
-            ("steal-limit", self.steal_limit),
-            ("pressure-limit", self.pressure_limit),
-            ("memory-drift-limit", self.memory_drift_limit),
-        ];
-        for (option, limit) in limits {
-            if !(limit.0 > 0.0 && limit.0 <= 1.0) {
-                return Err(Failure::Usage(anyhow!("--{option} must be more than 0% and at most 100%, not {limit}")));
-            }
-        }
+        is_a_share("steal-limit", self.steal_limit)?;
+        self.rest.limits()?;
         let margin = self.margin.unwrap_or(Fraction(0.02));
         if !(margin.0 > 0.0 && margin.0 < 1.0) {
             return Err(Failure::Usage(anyhow!("--margin must be more than 0% and less than 100%, not {margin}")));

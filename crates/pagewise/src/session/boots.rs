@@ -10,7 +10,7 @@ use pagewise_host::root::Root;
 use pagewise_host::store::bundle::Bundle;
 use pagewise_host::trial::boots::{self, BootedHost, BootsError, ResumeUnit};
 use pagewise_host::trial::engine::TrialError;
-use pagewise_host::trial::session::{HeldHost, SessionError, bundle_path};
+use pagewise_host::trial::session::{HeldHost, RestLimits, SessionError, bundle_path};
 use std::env;
 use std::path::{Path, PathBuf};
 
@@ -57,7 +57,7 @@ impl Session {
     }
 
     /// As [`Session::resume`], and boots what its points need.
-    pub(crate) fn resume_booting(&self, path: &Path) -> Result<Ended, Failure> {
+    pub(crate) fn resume_booting(&self, path: &Path, limits: RestLimits) -> Result<Ended, Failure> {
         let bundle = Bundle::open_to_resume(path)?;
         let plan = bundle.plan().clone();
         let host = match self.booted_host(&plan, path) {
@@ -70,7 +70,7 @@ impl Session {
         };
         host.arrive(&bundle)?;
         drop(bundle);
-        let outcome = self.here().resume(path);
+        let outcome = self.here().resume(path, limits);
         self.after(host, path, outcome)
     }
 

@@ -64,8 +64,13 @@ impl TerminalProgress {
                 let path = path.display();
                 format!("{path} was removed or moved while its trial ran; what is complete is where it went")
             }
-            Note::CanGoOn(bundle) => format!(
-                "what is complete is kept; go on with:\n  {}\nor see what it says so far:\n  pagewise report {}",
+            Note::CanGoOn { bundle, has_cut_pair } => format!(
+                "what is complete is kept{}; go on with:\n  {}\nor see what it says so far:\n  pagewise report {}",
+                if *has_cut_pair {
+                    ". The last run lacks the other of its pair; both will run, one right after the other"
+                } else {
+                    ""
+                },
                 self.go_on(bundle),
                 output::quoted(&bundle.display().to_string())
             ),

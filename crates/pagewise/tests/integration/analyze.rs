@@ -423,7 +423,7 @@ fn a_table_is_told_what_a_trial_of_the_same_runs_is_told() {
     let table = |pairs: i32| "k,s,block,order\n".to_owned() + &(0..pairs).map(pair).collect::<String>();
     let stepped = own_json(&table(20), &[])["comparisons"][0].clone();
     let said = warning_text(&stepped, "change-point");
-    assert!(said.contains("from good run 21 on, runs of the same cell differ by +2"), "{said}");
+    assert!(said.contains("from good run 21 on, runs of the same arm differ by +2"), "{said}");
     assert!(warning_text(&stepped, "autocorrelation").contains("Differences inside blocks cancel most of it."));
     assert!(!ids(&own_json(&table(10), &[])["comparisons"][0]["warnings"]).contains(&"change-point".to_owned()));
     // Of four pairs it is the orders that are few, without blocks nothing is.
@@ -864,7 +864,7 @@ fn a_timestamp_is_an_order() {
     let found = own_json(&text, &[]);
     let said = warning_text(&found["comparisons"][0], "drift");
     // From 100 to 127: over the whole of it, whatever unit time is counted in.
-    assert!(said.contains("runs of the same cell changed by +2") && said.contains("(Mann-Kendall, p = "), "{said}");
+    assert!(said.contains("runs of the same arm changed by +2") && said.contains("(Mann-Kendall, p = "), "{said}");
     assert_eq!(said, warning_text(&own_json(&numbered, &[])["comparisons"][0], "drift"));
     assert_eq!(found["notes"][0]["text"], "Taken: order from column 'order' (timestamps).");
 }

@@ -427,14 +427,23 @@ fn an_interrupted_trial_goes_on_without_losing_or_doubling_a_point() {
         wait_for("the fourth run", || lines(&log) == 4);
         signal(&child, how);
         let output = child.wait_with_output().unwrap();
+        let mut resume = vec!["--resume", "x.trial"];
         if how == rustix::process::Signal::INT {
             assert_exit(&output, 130);
-            assert!(stderr(&output).contains("pagewise prove --resume x.trial"), "{}", stderr(&output));
+            let told = stderr(&output);
+            assert!(told.contains("pagewise prove --resume x.trial"), "{told}");
+            assert!(told.contains("The last run lacks the other of its pair; both will run"), "{told}");
+            resume.extend(["--pressure-limit", "50%"]);
         }
         wait_for("the job to end", || lines(&log) == 4);
-        let output = desk.run(&["--resume", "x.trial"]);
+        let output = desk.run(&resume);
         assert_exit(&output, 0);
         let analysis = desk.analysis("x.trial");
+        let since = analysis["warnings"].as_array().unwrap().iter().find(|warning| warning["id"] == "since-resumed");
+        let since = since.map(|warning| warning["text"].as_str().unwrap());
+        assert_eq!(since.is_some(), resume.len() > 2, "{since:?}");
+        let limit = "runs begin under --pressure-limit 50% and not 1%, as was planned";
+        assert!(since.is_none_or(|text| text.contains(limit)), "{since:?}");
         assert_eq!(analysis["comparisons"][0]["blocks"], 5);
         // Whoever else is busy here may spoil a run, which then comes once more.
         let is_spoilt =

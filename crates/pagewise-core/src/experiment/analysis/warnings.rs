@@ -228,20 +228,21 @@ impl<'a> Trial<'a, '_> {
 
     /// An interval so wide that a difference of the margin is lost in it.
     fn noise_against_margin(&self) -> Option<Warning> {
-        let half_width = |one: &Estimated| {
+        let too_wide = |one: &Estimated| {
             let (low, high) = one.interval(one.estimate.as_ref().ok()?, one.level);
-            let half_width = (high - low) / 2.0;
             // Where the interval excludes no difference the noise did not stand in the way.
-            let is_lost = half_width > libm::log1p(self.margin(one)) && low <= 0.0 && high >= 0.0;
-            is_lost.then_some(half_width)
+            let is_lost = (high - low) / 2.0 > libm::log1p(self.margin(one)) && low <= 0.0 && high >= 0.0;
+            is_lost.then_some((low, high))
         };
-        let told: Vec<&Estimated> = self.claims().filter(|one| half_width(one).is_some()).collect();
+        let told: Vec<&Estimated> = self.claims().filter(|one| too_wide(one).is_some()).collect();
         let first = told.first()?;
+        let (low, high) = too_wide(first)?;
         let text = format!(
-            "The interval{} reaches {:.1} % to either side of the estimate, more than your margin of {}: in this noise a \
-             difference of that size can hardly be told from none.",
+            "The interval{} goes from {:.1} % less to {:.1} % more, and your margin is {}: in this noise a difference of that size can hardly be \
+             told from none.",
             self.named(&told),
-            libm::expm1(half_width(first)?) * 100.0,
+            -libm::expm1(low) * 100.0,
+            libm::expm1(high) * 100.0,
             crate::comparison::words::percent(self.margin(first))
         );
         warning("noise-against-margin", text)

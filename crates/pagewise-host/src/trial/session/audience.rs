@@ -62,8 +62,13 @@ pub enum Note<'a> {
     NotPutAway(&'a str),
     /// The bundle was removed or moved while its trial ran.
     Moved(&'a Path),
-    /// The trial stopped; what is complete is kept in the bundle, and one can go on with it.
-    CanGoOn(&'a Path),
+    /// The trial stopped; what is complete is kept, and one can go on with it.
+    CanGoOn {
+        /// The bundle.
+        bundle: &'a Path,
+        /// Whether a run in it lacks the other of its pair, and runs again with it.
+        has_cut_pair: bool,
+    },
 }
 
 /// Passes on what the engine tells.

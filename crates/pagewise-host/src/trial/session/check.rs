@@ -25,7 +25,7 @@ use pagewise_core::unit::Bytes;
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 impl Session<'_> {
     /// Everything that can be known to be wrong before anything runs; what is odd but allowed comes back as notes.
@@ -64,6 +64,7 @@ impl Session<'_> {
         notes.extend(guard_may_little(plan, || reclaim::guard_lacks(&self.root)));
         notes.extend(no_swap(plan, self.has_no_swap()));
         notes.extend(cold_huge_pages(plan, kernel::free_page_reporting(&self.root)));
+        notes.extend(no_spark_configuration(plan));
         notes.extend(self.levels_out_of_reach(plan));
         if !same_on_purpose {
             notes.extend(self.levels_that_change_nothing(plan));
@@ -78,7 +79,7 @@ impl Session<'_> {
     /// A guard that somebody else started takes page cache in every run: no arm is without it.
     fn guards_beside(&self) -> Vec<String> {
         let note = |Running { pid, command, .. }: &Running| {
-            if command.split_whitespace().any(|word| word == held::VERB) {
+            if held::is_kept_by(command) {
                 return format!(
                     "another trial switches a guard on and off on this host ({command}, process {pid}): nobody knows in which runs of this one. Let that \
                      one end first"
@@ -86,10 +87,7 @@ impl Session<'_> {
             }
             format!("a guard runs on this host, in the runs of every arm alike: {command} (process {pid})")
         };
-        // One that only advises takes nothing.
-        let acts =
-            |guard: &&Running| guard.domains.as_ref().is_none_or(|domains| domains.iter().any(|domain| domain.acts));
-        status::running(&self.root).iter().filter(acts).map(note).collect()
+        status::running(&self.root).iter().filter(|guard| guard.acts()).map(note).collect()
     }
 
     /// What of a plan cannot be had on this host, is too large for it, or changes nothing on it.
@@ -313,29 +311,27 @@ fn find_programs(plan: &Plan) -> Result<(), SessionError> {
 }
 
 /// What levels set.
-fn settings_of(texts: &mut dyn Iterator<Item = &String>) -> Vec<Setting> {
+fn settings_of<'t>(texts: impl Iterator<Item = &'t String>) -> Vec<Setting> {
     let policies = texts.filter_map(|text| text.parse::<Policy>().ok());
     policies.flat_map(|policy| policy.settings).collect()
 }
 
 /// A guard that may do little gives little back, which is no measure of a guard. `lacks` says what it lacks.
 fn guard_may_little(plan: &Plan, lacks: impl FnOnce() -> Option<String>) -> Option<String> {
-    let mut levels = plan.factors.iter().flat_map(|factor| factor.levels.values()).chain(&plan.everywhere);
-    let guards = settings_of(&mut levels).iter().any(|setting| setting.name == "guard" && setting.value != "off");
+    let levels = plan.factors.iter().flat_map(|factor| factor.levels.values()).chain(&plan.everywhere);
+    let guards = settings_of(levels).iter().any(|setting| setting.name == "guard" && setting.value != "off");
     guards.then(lacks).flatten().map(|lacks| format!("of a guard that may do little this says little: {lacks}"))
 }
 
 /// Levels that differ in when to swap, on a host that has nothing to swap to and gets nothing from any level.
 fn no_swap(plan: &Plan, has_none: bool) -> Vec<String> {
-    let of = |texts: &mut dyn Iterator<Item = &String>| -> Vec<String> {
-        settings_of(texts).into_iter().map(|setting| setting.name).collect()
-    };
-    let mut everything = plan.factors.iter().flat_map(|factor| factor.levels.values()).chain(&plan.everywhere);
-    if !has_none || of(&mut everything).iter().any(|name| name == "swap") {
+    let everything = plan.factors.iter().flat_map(|factor| factor.levels.values()).chain(&plan.everywhere);
+    if !has_none || settings_of(everything).iter().any(|setting| setting.name == "swap") {
         return Vec::new();
     }
     let note = |factor: &Factor| {
-        let when = of(&mut factor.levels.values()).into_iter().find(|name| name.ends_with("swappiness"))?;
+        let mut names = settings_of(factor.levels.values()).into_iter().map(|setting| setting.name);
+        let when = names.find(|name| name.ends_with("swappiness"))?;
         Some(format!(
             "this host has no swap, so {when} has next to nothing to act on: memory of programs cannot leave RAM. Levels of '{}' may \
              set swap as well: swap=zram:4G,{when}=…",
@@ -351,7 +347,9 @@ fn cold_huge_pages(plan: &Plan, free_page_reporting: Option<bool>) -> Vec<String
         let policies: Vec<Policy> = factor.levels.values().filter_map(|text| text.parse().ok()).collect();
         let (first, others) = policies.split_first()?;
         let differing: BTreeSet<String> = others.iter().flat_map(|other| lint::differing(first, other)).collect();
-        let names: Vec<&str> = differing.iter().map(String::as_str).filter(|name| makes_huge_pages(name)).collect();
+        let by_spark = || spark_configurations(factor.levels.values()).any(|folder| asks_for_huge_pages(&folder));
+        let decides = |name: &&str| makes_huge_pages(name) || *name == SPARK_CONF_DIR && by_spark();
+        let names: Vec<&str> = differing.iter().map(String::as_str).filter(decides).collect();
         (!names.is_empty()).then(|| {
             format!(
                 "free memory goes back to the hypervisor here, in blocks of 2 MiB (free page reporting), and costs several times as \
@@ -366,6 +364,34 @@ fn cold_huge_pages(plan: &Plan, free_page_reporting: Option<bool>) -> Vec<String
     let is_cold = free_page_reporting == Some(true) && plan.design.warm_memory_bytes() == 0;
     let factors = plan.factors.iter().filter(|_| is_cold);
     factors.filter_map(note).collect()
+}
+
+const SPARK_CONF_DIR: &str = "env.SPARK_CONF_DIR";
+
+/// The folders that levels name for Spark's configuration.
+fn spark_configurations<'l>(levels: impl Iterator<Item = &'l String>) -> impl Iterator<Item = PathBuf> {
+    let settings = settings_of(levels).into_iter().filter(|setting| setting.name == SPARK_CONF_DIR);
+    settings.map(|setting| PathBuf::from(setting.value))
+}
+
+/// Whether such a configuration decides which memory comes in huge pages.
+fn asks_for_huge_pages(folder: &Path) -> bool {
+    let text = fs::read_to_string(folder.join("spark-defaults.conf")).unwrap_or_default();
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.starts_with('#'));
+    lines.any(|line| line.starts_with("spark.pagewise.policy") || line.contains("UseTransparentHugePages"))
+}
+
+/// Spark that finds no folder of its configuration begins without one and says nothing.
+fn no_spark_configuration(plan: &Plan) -> Vec<String> {
+    let levels = plan.factors.iter().flat_map(|factor| factor.levels.values()).chain(&plan.everywhere);
+    let absent: BTreeSet<PathBuf> = spark_configurations(levels).filter(|folder| !folder.is_dir()).collect();
+    let note = |folder: PathBuf| {
+        format!(
+            "there is no folder {} here for SPARK_CONF_DIR: Spark takes its defaults then, and says nothing; pagewise spark conf --into makes one",
+            folder.display()
+        )
+    };
+    absent.into_iter().map(note).collect()
 }
 
 /// Whether a tunable decides which memory comes in huge pages.
@@ -402,6 +428,26 @@ mod tests {
         assert_eq!(no_swap(&when, false), [""; 0]);
         assert_eq!(no_swap(&plan("vm.swappiness=1", "swap=zram:1G,vm.swappiness=60"), true), [""; 0]);
         assert_eq!(no_swap(&plan("thp.enabled=never", "thp.enabled=always"), true), [""; 0]);
+    }
+
+    #[test]
+    fn a_configuration_of_spark_counts_by_what_it_holds_and_one_that_is_not_there_is_noted() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = |name: &str, text: &str| {
+            let folder = place.path().join(name);
+            fs::create_dir(&folder).unwrap();
+            fs::write(folder.join("spark-defaults.conf"), text).unwrap();
+            format!("env.SPARK_CONF_DIR={}", folder.display())
+        };
+        let none = folder("none", "spark.driver.memory 1g\n");
+        let other = folder("other", "spark.driver.memory 2g\n# spark.pagewise.policy storage\n");
+        let storage = folder("storage", "spark.pagewise.policy storage\n");
+        let notes = cold_huge_pages(&plan(&none, &storage), Some(true));
+        assert!(notes.len() == 1 && notes[0].contains("(env.SPARK_CONF_DIR)"), "{notes:?}");
+        assert_eq!(cold_huge_pages(&plan(&none, &other), Some(true)), [""; 0]);
+        assert_eq!(no_spark_configuration(&plan(&none, &storage)), [""; 0]);
+        let notes = no_spark_configuration(&plan(&none, "env.SPARK_CONF_DIR=/nowhere/at/all"));
+        assert!(notes.len() == 1 && notes[0].contains("no folder /nowhere/at/all"), "{notes:?}");
     }
 
     #[test]

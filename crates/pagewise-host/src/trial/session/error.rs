@@ -110,7 +110,7 @@ pub enum SessionError {
     },
     /// Too few pairs fit into the budget.
     #[error(
-        "a pair takes {pair}, so {budget} is room for {pairs}; a verdict needs at least {fewest} pairs: give a budget of {needed} \
+        "a pair takes about {pair}, so {budget} is room for {pairs}; a verdict needs at least {fewest} pairs: give a budget of {needed} \
          or more"
     )]
     BudgetTooSmall {
@@ -128,6 +128,9 @@ pub enum SessionError {
     /// A warm-up run says how long a pair takes, and in guests every boot is one.
     #[error("points run in guests, and how many fit into a time is not known before: give the number of pairs instead")]
     NoBudgetInGuests,
+    /// Blocks of a live proof follow each other whatever the host does.
+    #[error("a live proof waits for no host at rest: leave --pressure-limit and --memory-drift-limit out")]
+    NoRestOfLive,
     /// The folder for the runs' scratch files.
     #[error("cannot make the scratch folder {}: {source}", path.display())]
     Scratch {

@@ -26,14 +26,13 @@ use crate::tunable::lock::{HostLock, LockError};
 use crate::tunable::{self, Places};
 use crate::workload;
 use audience::{Audience, Note};
-use pagewise_core::experiment::next::{Next, next};
+use pagewise_core::experiment::next::{Next, cut_pairs, next};
 use pagewise_core::experiment::order;
 use pagewise_core::experiment::plan::cells::cells;
-use pagewise_core::experiment::plan::{Plan, StoppingRule};
+use pagewise_core::experiment::plan::{Design, Plan, StoppingRule};
 use pagewise_core::experiment::point::Outcome;
 use pagewise_core::report::facts::HostFacts;
-use pagewise_core::unit::Bytes;
-use pagewise_core::unit::Seconds;
+use pagewise_core::unit::{Bytes, Fraction, Seconds};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -99,6 +98,32 @@ pub struct Budget {
     pub time: Seconds,
     /// At most so many, however many fit. `None`: nobody asked for that.
     pub most_pairs: Option<u32>,
+}
+
+/// What a user may ask of the host's rest when a trial goes on, in place of what its plan says. It decides how long a run waits, and not which
+/// run counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct RestLimits {
+    /// The share of a second that tasks may have waited for memory, or for I/O.
+    pub pressure: Option<Fraction>,
+    /// The share by which memory that nobody holds may differ.
+    pub memory_drift: Option<Fraction>,
+}
+
+impl RestLimits {
+    /// Puts them into a design. Gives what they change, in words.
+    fn put_into(self, design: &mut Design) -> Vec<String> {
+        let limits = [
+            ("--pressure-limit", self.pressure, &mut design.pressure_limit),
+            ("--memory-drift-limit", self.memory_drift, &mut design.memory_drift_limit),
+        ];
+        let changed = limits.into_iter().filter_map(|(option, asked, planned)| {
+            let asked = asked.filter(|asked| asked.0 != *planned)?;
+            let planned = Fraction(std::mem::replace(planned, asked.0));
+            Some(format!("runs begin under {option} {asked} and not {planned}, as was planned"))
+        });
+        changed.collect()
+    }
 }
 
 /// What is known once everything is ready for the first point.
@@ -258,7 +283,7 @@ impl Session<'_> {
     ///
     /// # Errors
     /// When it cannot go on here, and what stopped it.
-    pub fn resume(mut self, path: &Path) -> Result<Bundle, SessionError> {
+    pub fn resume(mut self, path: &Path, limits: RestLimits) -> Result<Bundle, SessionError> {
         let bundle = Bundle::open_to_resume(path)?;
         // Also of a trial that is complete: it may have been killed right after its last point.
         runs::remove_old_scratch(&self.places.cache);
@@ -274,10 +299,16 @@ impl Session<'_> {
         }
         // Named when it began; what lies there is held against the manifest below.
         self.data = self.data.take().or_else(|| bundle.frozen().data_folder.as_ref().map(PathBuf::from));
-        let plan = bundle.plan().clone();
+        let mut plan = bundle.plan().clone();
+        if plan.live.is_some() && limits != RestLimits::default() {
+            return Err(SessionError::NoRestOfLive);
+        }
         let held = self.hold(&plan)?;
         engine::close_pause(&bundle)?;
-        let notes = self.check(&plan, true)?;
+        let mut notes = self.check(&plan, true)?;
+        // What was known when it began stands in the bundle.
+        notes.retain(|note| !bundle.frozen().notes.contains(note));
+        notes.extend(limits.put_into(&mut plan.design));
         if let Some(live) = &plan.live {
             return self.run_live(held, &plan, live, || Ok(bundle));
         }
@@ -286,6 +317,7 @@ impl Session<'_> {
             return self.run_in_guests(held, &plan, &lab, |_| Ok(bundle));
         }
         self.run(held, &plan, |host| {
+            host.since_resumed.clone_from(&notes);
             let here = host.dataset.as_ref().map(|dataset| dataset.manifest().hash());
             match (&bundle.frozen().data, here) {
                 (Some(then), Some(now)) if *then != now => {
@@ -340,7 +372,8 @@ impl Session<'_> {
         } else if may_do_better || (has_result() && !has_remedy) {
             // A warm-up that failed would fail again: there is nothing to go on with. An error that names its own remedy needs
             // no second one.
-            self.audience.note(Note::CanGoOn(bundle.path()));
+            let cut = bundle.points().map(|points| !cut_pairs(&bundle.frozen().order, &points).is_empty());
+            self.audience.note(Note::CanGoOn { bundle: bundle.path(), has_cut_pair: cut.unwrap_or(false) });
         }
         Err(error.into())
     }

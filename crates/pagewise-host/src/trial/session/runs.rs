@@ -87,6 +87,7 @@ impl Session<'_> {
             gate: Gate::new(&plan.design),
             other_settings: OtherSettings::new(&self.root),
             warned_of_absent_jvm: false,
+            since_resumed: Vec::new(),
             told: Vec::new(),
             invalid: None,
         };

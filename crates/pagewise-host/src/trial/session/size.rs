@@ -34,19 +34,30 @@ pub(super) fn by_budget(
                 );
             }
             engine::has_metric(&point, &plan.metric().name)?;
+            if rounds == 0 {
+                // One half alone may be too long for it.
+                let half = started.elapsed().as_secs_f64();
+                check_fits(budget, half, 2.0 * half / f64::from(position as u32 + 1))?;
+            }
         }
         rounds += 1;
     }
     let pair = started.elapsed().as_secs_f64() / f64::from(rounds);
+    check_fits(budget, pair, pair)?;
     let fitting = (budget.0 / pair) as u32;
     let pairs = fitting.min(most_pairs.unwrap_or(MOST_PAIRS)).min(MOST_PAIRS);
-    if pairs < order::FEWEST_PAIRS {
-        let fewest = order::FEWEST_PAIRS;
-        let needed = Seconds((pair * f64::from(fewest)).ceil());
-        return Err(SessionError::BudgetTooSmall { budget, pair: Seconds(pair), pairs, fewest, needed });
-    }
     plan.design.blocks = pairs;
     plan.design.warmup = 0;
     let no_more = if most_pairs == Some(pairs) && fitting > pairs { "; no more were asked for" } else { "" };
     Ok(format!("{pairs} pairs fit into the budget of {budget}, at {} a pair in the warm-up{no_more}", Seconds(pair)))
+}
+
+/// Whether the fewest pairs of a verdict fit into a budget where each takes `at_least` seconds; `pair` is what one is told to take.
+fn check_fits(budget: Seconds, at_least: f64, pair: f64) -> Result<(), SessionError> {
+    let fewest = order::FEWEST_PAIRS;
+    if at_least * f64::from(fewest) <= budget.0 {
+        return Ok(());
+    }
+    let needed = Seconds((pair * f64::from(fewest)).ceil());
+    Err(SessionError::BudgetTooSmall { budget, pair: Seconds(pair), pairs: (budget.0 / pair) as u32, fewest, needed })
 }

@@ -19,6 +19,12 @@ use std::process::ExitCode;
 
 pub use process::VERB;
 
+/// Whether a command line is that of a process which holds a setting, whoever asked for it.
+#[must_use]
+pub fn is_kept_by(command: &str) -> bool {
+    command.split_whitespace().any(|word| word == VERB)
+}
+
 /// What the process of a held setting does.
 trait Holder: Sync {
     /// The tunable's name.

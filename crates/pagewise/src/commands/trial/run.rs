@@ -1,6 +1,7 @@
 //! `trial run` and `trial resume`.
 
 use super::analyze;
+use crate::commands::prove::RestArgs;
 use crate::failure::Failure;
 use crate::global::Global;
 use crate::output;
@@ -60,6 +61,8 @@ pub(crate) struct ResumeArgs {
     /// Boot this host by itself for every kernel that a point needs: root, systemd, and GRUB or systemd-boot
     #[arg(long)]
     boot: bool,
+    #[command(flatten)]
+    rest: RestArgs,
     #[command(flatten)]
     named: PlaceArgs,
 }
@@ -123,10 +126,11 @@ pub(super) fn run(args: &RunArgs, global: &Global) -> Result<ExitCode, Failure> 
 pub(super) fn resume(args: &ResumeArgs, global: &Global) -> Result<ExitCode, Failure> {
     let session = Session::open(global, Verb::Trial, &args.named.places)?.with_data(args.data.clone());
     let session = session.waiting(args.wait);
+    let limits = args.rest.limits()?;
     if args.boot {
-        return conclude(global, session.resume_booting(&args.bundle)?);
+        return conclude(global, session.resume_booting(&args.bundle, limits)?);
     }
-    analyze::conclude(global, &session.resume(&args.bundle)?)
+    analyze::conclude(global, &session.resume(&args.bundle, limits)?)
 }
 
 /// The report of a trial that boots this host, once it is complete; then the boot of the usual kernel.
