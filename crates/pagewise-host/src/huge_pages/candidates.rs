@@ -30,7 +30,9 @@ pub struct Candidates {
 #[must_use]
 pub fn list(root: &Root, huge_size: u64) -> Candidates {
     let mut found = Candidates::default();
-    for pid in kernel_threads::programs(root) {
+    // Whoever looks is none of them.
+    let ours = root.is_live().then(std::process::id);
+    for pid in kernel_threads::programs(root).into_iter().filter(|pid| Some(*pid) != ours) {
         let folder = format!("/proc/{pid}");
         // The first line says where it lies.
         let sums = root.read(&format!("{folder}/smaps_rollup"));

@@ -285,7 +285,9 @@ fn list(global: &Global, huge_size: u64) -> Result<ExitCode, Failure> {
     }
     if *not_read > 0 {
         let who = if *not_read == 1 { "One process".to_owned() } else { format!("{not_read} processes") };
-        say(format!("{who} may not be read, or not on this kernel: run as root, on Linux 4.14 or newer."));
+        say(format!(
+            "{who} could not be read: another user's needs root, the kernel 4.14 or newer, and some hide their memory."
+        ));
     }
     output::data(text.trim_matches('\n'));
     Ok(ExitCode::SUCCESS)
