@@ -310,6 +310,11 @@ fn find_programs(plan: &Plan) -> Result<(), SessionError> {
     Ok(())
 }
 
+/// The policies of a plan as texts: of every level, and what holds everywhere.
+fn policies_of(plan: &Plan) -> impl Iterator<Item = &String> {
+    plan.factors.iter().flat_map(|factor| factor.levels.values()).chain(&plan.everywhere)
+}
+
 /// What levels set.
 fn settings_of<'t>(texts: impl Iterator<Item = &'t String>) -> Vec<Setting> {
     let policies = texts.filter_map(|text| text.parse::<Policy>().ok());
@@ -318,15 +323,13 @@ fn settings_of<'t>(texts: impl Iterator<Item = &'t String>) -> Vec<Setting> {
 
 /// A guard that may do little gives little back, which is no measure of a guard. `lacks` says what it lacks.
 fn guard_may_little(plan: &Plan, lacks: impl FnOnce() -> Option<String>) -> Option<String> {
-    let levels = plan.factors.iter().flat_map(|factor| factor.levels.values()).chain(&plan.everywhere);
-    let guards = settings_of(levels).iter().any(|setting| setting.name == "guard" && setting.value != "off");
+    let guards = settings_of(policies_of(plan)).iter().any(|setting| setting.name == "guard" && setting.value != "off");
     guards.then(lacks).flatten().map(|lacks| format!("of a guard that may do little this says little: {lacks}"))
 }
 
 /// Levels that differ in when to swap, on a host that has nothing to swap to and gets nothing from any level.
 fn no_swap(plan: &Plan, has_none: bool) -> Vec<String> {
-    let everything = plan.factors.iter().flat_map(|factor| factor.levels.values()).chain(&plan.everywhere);
-    if !has_none || settings_of(everything).iter().any(|setting| setting.name == "swap") {
+    if !has_none || settings_of(policies_of(plan)).iter().any(|setting| setting.name == "swap") {
         return Vec::new();
     }
     let note = |factor: &Factor| {
@@ -383,8 +386,7 @@ fn asks_for_huge_pages(folder: &Path) -> bool {
 
 /// Spark that finds no folder of its configuration begins without one and says nothing.
 fn no_spark_configuration(plan: &Plan) -> Vec<String> {
-    let levels = plan.factors.iter().flat_map(|factor| factor.levels.values()).chain(&plan.everywhere);
-    let absent: BTreeSet<PathBuf> = spark_configurations(levels).filter(|folder| !folder.is_dir()).collect();
+    let absent: BTreeSet<PathBuf> = spark_configurations(policies_of(plan)).filter(|folder| !folder.is_dir()).collect();
     let note = |folder: PathBuf| {
         format!(
             "there is no folder {} here for SPARK_CONF_DIR: Spark takes its defaults then, and says nothing; pagewise spark conf --into makes one",
