@@ -429,7 +429,7 @@ complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen
 complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from run" -l cgroup -d 'Guard cgroups that have a limit instead, as they come and go: of this path within the memory hierarchy (/yarn/*), or without a slash of this name (pod*)' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from run" -l cpus -d 'CPUs that the guard may run on, such as 0,8-11' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from run" -l cpu-cap -d 'Most of a core that the guard of a node, or of a cgroup, may use, over ten seconds' -r
-complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from run" -l batch -d 'A batch holds so many seconds of fill [default: 100ms; of a node whose free memory goes back to a hypervisor 20ms]' -r
+complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from run" -l batch -d 'A batch holds so many seconds of fill [default: 100ms; of a node whose free memory goes back to a hypervisor 5ms]' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from run" -l for -d 'End after so long' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from run" -l law -d 'The guard\'s own law, or the published mechanism with its two numbers' -r -f -a "guard\t''
 paper\t''"
@@ -448,7 +448,7 @@ complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen
 complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from advise" -l cgroup -d 'Guard cgroups that have a limit instead, as they come and go: of this path within the memory hierarchy (/yarn/*), or without a slash of this name (pod*)' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from advise" -l cpus -d 'CPUs that the guard may run on, such as 0,8-11' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from advise" -l cpu-cap -d 'Most of a core that the guard of a node, or of a cgroup, may use, over ten seconds' -r
-complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from advise" -l batch -d 'A batch holds so many seconds of fill [default: 100ms; of a node whose free memory goes back to a hypervisor 20ms]' -r
+complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from advise" -l batch -d 'A batch holds so many seconds of fill [default: 100ms; of a node whose free memory goes back to a hypervisor 5ms]' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from advise" -l for -d 'End after so long' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from advise" -l law -d 'The guard\'s own law, or the published mechanism with its two numbers' -r -f -a "guard\t''
 paper\t''"

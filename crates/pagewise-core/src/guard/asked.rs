@@ -33,17 +33,6 @@ pub enum AskedLaw {
     },
 }
 
-impl AskedLaw {
-    /// For a memory node of a host that gives free memory back to its hypervisor, or of one that does not: [`Settings::free_goes_back`].
-    #[must_use]
-    pub fn on_node(self, free_goes_back: bool) -> AskedLaw {
-        match self {
-            AskedLaw::Guard(settings) => AskedLaw::Guard(Settings { free_goes_back, ..settings }),
-            AskedLaw::Paper { .. } => self,
-        }
-    }
-}
-
 /// A number that cannot be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OutOfRange {
@@ -102,7 +91,7 @@ impl fmt::Display for GuardRequest {
 
 /// What differs from what it is without a word.
 fn of_settings(settings: Settings) -> Vec<String> {
-    let Settings { cpu_cap, batch: _, free_goes_back: _, brake, gate, baseline, trails } = Settings::default();
+    let Settings { cpu_cap, batch: _, brake, gate, baseline, trails } = Settings::default();
     let parts = [
         settings.batch.map(|batch| format!("batch={batch}s")),
         (settings.cpu_cap != cpu_cap).then(|| format!("cap={}", settings.cpu_cap)),

@@ -17,6 +17,9 @@ const NEWEST: f64 = 0.3;
 /// Nanoseconds of CPU for a byte freed, before anything is known: 300 ms/GiB, dear on purpose: the first slice is small, and tells.
 const AT_FIRST: f64 = 0.3e9 / (1 << 30) as f64;
 
+/// So many slices make a price. What a single one takes may be anything: the first of them finds its caches cold.
+const MAKE_A_PRICE: u32 = 8;
+
 /// A slice counts for no more than so many times what slices took before: a hypervisor that stops the CPU passes for work of the slice.
 const MOST_AT_ONCE: f64 = 4.0;
 
@@ -26,17 +29,21 @@ const LEAST_KNOWN: f64 = 1e6 / (1 << 30) as f64;
 /// A slice that took longer was held up by something else: a stop, a throttled cgroup, a neighbour.
 const HELD_UP: u64 = SECOND / 4;
 
-/// What freeing costs: learnt from every slice that gave what was asked for, in time and in CPU time.
+/// What freeing costs, in time and in CPU time: learnt from every slice that gave what was asked for, of the recent ones together. Of single slices the
+/// short ones, which end a batch, are the dear ones: the mean of their prices is several times what a byte costs.
 #[derive(Clone, Copy, Debug)]
 pub struct Freeing {
-    time: f64,
+    /// Of a recent slice on the average: bytes, and nanoseconds for them.
+    freed: f64,
+    took: f64,
     cpu: f64,
-    is_known: bool,
+    /// Slices learnt from, since what was learnt was old.
+    slices: u32,
 }
 
 impl Default for Freeing {
     fn default() -> Self {
-        Freeing { time: AT_FIRST, cpu: AT_FIRST, is_known: false }
+        Freeing { freed: 1.0, took: AT_FIRST, cpu: AT_FIRST, slices: 0 }
     }
 }
 
@@ -46,37 +53,40 @@ impl Freeing {
         if freed == 0 || took > HELD_UP {
             return;
         }
-        let weight = if self.is_known { NEWEST } else { 1.0 };
+        self.slices = self.slices.saturating_add(1);
+        let weight = NEWEST.max(1.0 / f64::from(self.slices));
         // One slice of many was held up; where it costs that much from now on, the next few say so, too.
-        let most = |known: f64| if self.is_known { known.max(LEAST_KNOWN) * MOST_AT_ONCE } else { f64::INFINITY };
-        let per_byte = |nanoseconds: u64, known: f64| (nanoseconds as f64 / freed as f64).min(most(known));
-        let (time, cpu) = (per_byte(took, self.time), per_byte(cpu, self.cpu));
-        self.time += weight * (time - self.time);
+        let is_first = self.slices == 1;
+        let most = |per_byte: f64| if is_first { f64::INFINITY } else { per_byte.max(LEAST_KNOWN) * MOST_AT_ONCE };
+        let freed = freed as f64;
+        let took = (took as f64).min(most(self.took / self.freed) * freed);
+        let cpu = (cpu as f64).min(most(self.cpu / self.freed) * freed);
+        self.freed += weight * (freed - self.freed);
+        self.took += weight * (took - self.took);
         self.cpu += weight * (cpu - self.cpu);
-        self.is_known = true;
     }
 
-    /// Whether any slice was learnt from lately.
+    /// Whether enough slices were learnt from lately.
     #[must_use]
     pub fn is_known(&self) -> bool {
-        self.is_known
+        self.slices >= MAKE_A_PRICE
     }
 
-    /// What was learnt is old: the next slice is believed as the first one is.
+    /// What was learnt is old: the next slices are believed as the first ones are.
     pub fn is_old(&mut self) {
-        self.is_known = false;
+        self.slices = 0;
     }
 
     /// CPU nanoseconds for a byte.
     #[must_use]
     pub fn cpu_per_byte(&self) -> f64 {
-        self.cpu
+        self.cpu / self.freed
     }
 
     /// Bytes that can be freed in so many nanoseconds.
     #[must_use]
     pub fn within(&self, nanoseconds: u64) -> u64 {
-        (nanoseconds as f64 / self.time.max(1e-3)) as u64
+        (nanoseconds as f64 / (self.took / self.freed).max(1e-3)) as u64
     }
 }
 
@@ -324,13 +334,39 @@ mod tests {
         freeing.learn(13 << 20, 10 * SECOND, 4_000_000);
         let per_gib = |freeing: &Freeing| freeing.cpu_per_byte() * f64::from(1 << 30);
         freeing.learn(1 << 30, 106_000_000, 105_000_000);
-        assert!((per_gib(&freeing) - 9.5e6).abs() < 1.0, "one counts for four of those before at most");
+        assert!((per_gib(&freeing) - 12.5e6).abs() < 1.0, "one counts for four of those before at most");
         (0..12).for_each(|_| freeing.learn(1 << 30, 106_000_000, 105_000_000));
         assert!(per_gib(&freeing) > 90e6, "and all of them for what they are");
         let mut nothing = Freeing::default();
         nothing.learn(1 << 30, 0, 0);
         (0..20).for_each(|_| nothing.learn(1 << 30, 100_000_000, 100_000_000));
         assert!(per_gib(&nothing) > 50e6, "a first slice that took no time stands in nobody's way");
+    }
+
+    #[test]
+    fn a_dear_first_slice_makes_no_price() {
+        let mut freeing = Freeing::default();
+        freeing.learn(14 << 20, 2_000_000, 2_000_000);
+        assert!(!freeing.is_known());
+        while !freeing.is_known() {
+            freeing.learn(14 << 20, 60_000, 60_000);
+        }
+        let per_gib = freeing.cpu_per_byte() * f64::from(1 << 30);
+        assert!(per_gib < 20e6, "{per_gib}: the others took 4 ms");
+        freeing.is_old();
+        assert!(!freeing.is_known());
+    }
+
+    #[test]
+    fn a_byte_costs_what_all_bytes_cost_and_not_what_the_last_few_do() {
+        // Each batch of 15 MiB ends with a slice of one MiB, and a call costs 0.2 ms whatever it frees.
+        let mut freeing = Freeing::default();
+        for slice in 0..40 {
+            let mib = if slice % 2 == 0 { 14 } else { 1 };
+            freeing.learn(mib << 20, 200_000 + mib * 5_000, 200_000 + mib * 5_000);
+        }
+        let per_gib = freeing.cpu_per_byte() * f64::from(1 << 30);
+        assert!((25e6..50e6).contains(&per_gib), "{per_gib}: all together 32 ms, and the mean of single prices 115 ms");
     }
 
     /// A host whose windows cost so many nanoseconds a GiB.

@@ -1,4 +1,4 @@
-//! The law: batches of a tenth of a second of fill or less, made in slices of a few milliseconds, early enough that kswapd never wakes.
+//! The law: batches of a tenth of a second of fill or less (of milliseconds, where free memory goes back to a hypervisor), made in slices of a few milliseconds, early enough that kswapd never wakes.
 //!
 //! All of it is in time, not in bytes: how long until the low watermark, how long a batch lasts, how long a slice may take. What a byte
 //! costs differs much between large folios, single pages and small files, and is learnt. The law stands down, and says why, where the
@@ -17,10 +17,9 @@ use serde::{Deserialize, Serialize};
 pub struct Settings {
     /// Most of a core that a domain's guard may use, averaged over ten seconds.
     pub cpu_cap: f64,
-    /// A batch holds so many seconds of fill at first, and at most. `None`: a tenth, and a fiftieth where free memory goes back.
+    /// A batch holds so many seconds of fill at first, and at most. `None`: a tenth, and five milliseconds where free memory goes back
+    /// ([`Law::where_free_goes_back`]).
     pub batch: Option<f64>,
-    /// Whether what is free goes back to a hypervisor and is dear to touch again: then as little as can be is kept free.
-    pub free_goes_back: bool,
     /// Whether it stops where what it takes comes back. Without, only to show what the brake is for.
     pub brake: bool,
     /// Whether it asks what fills memory. Without, only to show what the gate is for.
@@ -33,39 +32,29 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Settings {
-            cpu_cap: 0.5,
-            batch: None,
-            free_goes_back: false,
-            brake: true,
-            gate: true,
-            baseline: true,
-            trails: true,
-        }
+        Settings { cpu_cap: 0.5, batch: None, brake: true, gate: true, baseline: true, trails: true }
     }
 }
 
-impl Settings {
-    fn batch(self) -> f64 {
-        self.batch.unwrap_or(if self.free_goes_back { BATCH_WHERE_FREE_GOES_BACK } else { BATCH })
-    }
-
-    /// So many batches may be free above what one begins at, where kswapd was woken for want of large blocks.
-    fn most_batches_held(self) -> u64 {
-        if self.free_goes_back { 1 } else { MOST_BATCHES_HELD }
-    }
-
-    fn most_reserve(self) -> f64 {
-        if self.free_goes_back { LEAST_RESERVE } else { MOST_RESERVE }
-    }
+/// How much may be free that nobody uses yet.
+#[derive(Clone, Copy, Debug)]
+struct Keeping {
+    /// What a batch holds where nobody chose it, seconds of fill.
+    batch: f64,
+    /// So many batches may be free above what one begins at, where kswapd was woken for want of large blocks: more free memory than that has its
+    /// blocks, too, or compaction has to make them.
+    batches_held: u64,
+    /// The least and the most to begin at, as parts of the domain.
+    least_reserve: f64,
+    most_reserve: f64,
 }
 
-/// More free memory than that has its blocks, too, or compaction has to make them.
-const MOST_BATCHES_HELD: u64 = 3;
+const USUALLY: Keeping = Keeping { batch: 0.1, batches_held: 3, least_reserve: 0.0025, most_reserve: 0.03 };
 
-/// What a batch holds where nobody chose it, seconds of fill.
-const BATCH: f64 = 0.1;
-const BATCH_WHERE_FREE_GOES_BACK: f64 = 0.02;
+/// The hypervisor takes back what is free, and whoever touches that again waits until it is there. Being late costs less than that: kswapd wakes, as it
+/// does without a guard.
+const WHERE_FREE_GOES_BACK: Keeping =
+    Keeping { batch: 0.005, batches_held: 4, least_reserve: 0.00125, most_reserve: 0.00125 };
 
 /// The shortest and the longest time between two samples of a domain that fills.
 const SHORTEST_TICK: u64 = 2 * MILLISECOND;
@@ -88,10 +77,7 @@ const LONGEST_BATCH: u64 = SECOND / 2;
 /// Less than this part of what was asked is no progress.
 const POOR: f64 = 0.12;
 
-/// The least and the most to begin at, and the most to hold above it, as parts of the domain. Where free memory goes back to a hypervisor the least is the
-/// most, too: a guard that was woken late kept up to 0.8 GiB free, four times what the kernel does, and whoever touched that waited for the hypervisor.
-const LEAST_RESERVE: f64 = 0.0025;
-const MOST_RESERVE: f64 = 0.03;
+/// The most to hold above what a batch begins at, as a part of the domain.
 const MOST_ABOVE: f64 = 0.02;
 
 /// In a small group that part would be gone before anybody can wake. So many bytes may begin a batch all the same, and never more than an eighth of the domain.
@@ -121,6 +107,13 @@ const GAP: u64 = SECOND;
 
 /// CPU time is granted over so many seconds.
 const CAP_OVER: f64 = 10.0;
+
+/// A fill is too fast once it has been for so long: memory that was short is full of single pages, which are dear to free, and read-ahead finds room for large
+/// folios, which are not, only once there is some. The CPU time granted covers that.
+const INFEASIBLE_FOR: u64 = 2 * SECOND;
+
+/// Where that did not help, it is given up sooner the next time.
+const INFEASIBLE_AGAIN_FOR: u64 = SECOND / 10;
 
 /// How long it stands down, by reason; each time in a row twice as long, up to the last.
 const STANDS_DOWN: u64 = 30 * SECOND;
@@ -238,6 +231,7 @@ struct Baseline {
 #[derive(Clone, Copy, Debug)]
 pub struct Law {
     settings: Settings,
+    keeping: Keeping,
     inflow: Inflow,
     brake: Brake,
     freeing: Freeing,
@@ -277,6 +271,8 @@ pub struct Law {
     left_until: Option<u64>,
     poor_batches: u32,
     cpu_left: f64,
+    /// Since when the fill has needed more CPU than it may use.
+    infeasible_since: Option<u64>,
     too_late: u64,
     made_since: bool,
     baseline: Baseline,
@@ -292,6 +288,7 @@ impl Law {
     pub fn new(settings: Settings) -> Law {
         Law {
             settings,
+            keeping: USUALLY,
             inflow: Inflow::default(),
             brake: Brake::default(),
             freeing: Freeing::default(),
@@ -312,7 +309,7 @@ impl Law {
             came: 0,
             file_before: None,
             lasting_fill: 0.0,
-            seconds_held: settings.batch(),
+            seconds_held: settings.batch.unwrap_or(USUALLY.batch),
             batch: None,
             rests_until: 0,
             left_alone: None,
@@ -320,6 +317,7 @@ impl Law {
             left_until: None,
             poor_batches: 0,
             cpu_left: settings.cpu_cap * CAP_OVER * SECOND as f64,
+            infeasible_since: None,
             too_late: 0,
             made_since: false,
             baseline: Baseline::default(),
@@ -327,6 +325,14 @@ impl Law {
             believed_for: BELIEVED,
             mode: Mode::Watching,
         }
+    }
+
+    /// Of a memory node of a host that gives its free memory back to a hypervisor, where that is dear to touch again: then as little as can be is kept
+    /// free.
+    #[must_use]
+    pub fn where_free_goes_back(self) -> Law {
+        let keeping = WHERE_FREE_GOES_BACK;
+        Law { keeping, seconds_held: self.settings.batch.unwrap_or(keeping.batch), ..self }
     }
 
     /// What it is doing, as of the last decision.
@@ -368,7 +374,8 @@ impl Law {
         let blind = self.lateness + SHORTEST_TICK as f64 + self.slice;
         let by_time = 2.0 * self.filling_next() * blind / SECOND as f64;
         let of_small = RESERVE_OF_SMALL.min(size / MOST_RESERVE_OF_SMALL) as f64;
-        by_time.clamp(size as f64 * LEAST_RESERVE, (size as f64 * self.settings.most_reserve()).max(of_small)) as u64
+        let Keeping { least_reserve: least, most_reserve: most, .. } = self.keeping;
+        by_time.clamp(size as f64 * least, (size as f64 * most).max(of_small)) as u64
     }
 
     /// What a batch frees.
@@ -492,7 +499,8 @@ impl Law {
             BatchOutcome::Hurt => self.seconds_held = (self.seconds_held / 2.0).max(SHORTEST_BATCH),
             BatchOutcome::HurtMuch => self.leave(sample.at, WaitReason::CameBack, STANDS_DOWN),
             BatchOutcome::Harmless => {
-                self.seconds_held = (self.seconds_held * 1.1).min(self.settings.batch().max(SHORTEST_BATCH))
+                let most = self.settings.batch.unwrap_or(self.keeping.batch).max(SHORTEST_BATCH);
+                self.seconds_held = (self.seconds_held * 1.1).min(most);
             }
         }
     }
@@ -516,9 +524,14 @@ impl Law {
         }
     }
 
+    /// Whether it has not worked for long since it left the domain to the kernel.
+    fn left_lately(&self, at: u64) -> bool {
+        self.left_until.is_some_and(|until| at.saturating_sub(until) < FORGIVEN)
+    }
+
     /// Leaves the domain to the kernel for a while, each time in a row twice as long.
     fn leave(&mut self, at: u64, why: WaitReason, at_least: u64) {
-        let is_again = self.left_until.is_some_and(|until| at.saturating_sub(until) < FORGIVEN);
+        let is_again = self.left_lately(at);
         let twice = (self.left_alone_for * 2).clamp(at_least, LONGEST_STANDS_DOWN);
         self.left_alone_for = if is_again { twice } else { at_least };
         let until = at + self.left_alone_for;
@@ -621,7 +634,7 @@ impl ControlLaw for Law {
                 return self.waits(sample, Mode::Leaving { because }, LONGEST_TICK);
             }
             self.left_alone = None;
-            // A batch tells whether it is still so.
+            // The next batches tell whether it is still so.
             self.freeing.is_old();
         }
         if let Some(batch) = self.batch {
@@ -641,7 +654,7 @@ impl ControlLaw for Law {
             self.rests_until = sample.at + (rest.min(1.0) * SECOND as f64) as u64;
         }
         let rests = headroom > begins_at || sample.at < self.rests_until && headroom > begins_at / 2;
-        let most = begins_at + self.settings.most_batches_held() * self.held(size);
+        let most = begins_at + self.keeping.batches_held * self.held(size);
         if rests && (!self.is_late || headroom >= most) {
             let mode = if self.inflow.cause() == Cause::File { Mode::Armed } else { Mode::Watching };
             return self.waits(sample, mode, tick);
@@ -656,7 +669,11 @@ impl ControlLaw for Law {
             return self.waits(sample, mode, SHORT_OF_MEMORY_TICK);
         }
         let cores = self.lasting_fill * self.freeing.cpu_per_byte() / SECOND as f64;
-        if self.freeing.is_known() && cores > self.settings.cpu_cap {
+        let is_too_fast = self.freeing.is_known() && cores > self.settings.cpu_cap;
+        self.infeasible_since = is_too_fast.then(|| self.infeasible_since.unwrap_or(sample.at));
+        let patience = if self.left_lately(sample.at) { INFEASIBLE_AGAIN_FOR } else { INFEASIBLE_FOR };
+        if self.infeasible_since.is_some_and(|since| sample.at.saturating_sub(since) >= patience) {
+            self.infeasible_since = None;
             let because = WaitReason::Infeasible { cores };
             self.leave(sample.at, because, STANDS_DOWN_BRIEFLY);
             return self.waits(sample, Mode::Leaving { because }, LONGEST_TICK);
@@ -801,18 +818,20 @@ mod tests {
 
     #[test]
     fn a_batch_is_never_longer_than_was_asked_for() {
-        for (settings, longest) in [
-            (Settings::default(), 0.1),
-            (Settings { free_goes_back: true, ..Settings::default() }, 0.02),
-            (Settings { batch: Some(0.05), free_goes_back: true, ..Settings::default() }, 0.05),
+        let unasked = Settings { baseline: false, ..Settings::default() };
+        let chosen = Settings { batch: Some(0.05), ..unasked };
+        for (law, longest) in [
+            (Law::new(unasked), 0.1),
+            (Law::new(unasked).where_free_goes_back(), 0.005),
+            (Law::new(chosen), 0.05),
+            (Law::new(chosen).where_free_goes_back(), 0.05),
         ] {
-            assert!((longest_batch(settings) - longest).abs() < 1e-9, "{settings:?}");
+            assert!((longest_batch(law) - longest).abs() < 1e-9, "{:?} {:?}", law.settings, law.keeping);
         }
     }
 
     /// Seconds of fill, of a stream that nobody misses.
-    fn longest_batch(settings: Settings) -> f64 {
-        let mut law = Law::new(Settings { baseline: false, ..settings });
+    fn longest_batch(mut law: Law) -> f64 {
         let mut sample = Sample { zones: &SHORT, ..still() };
         for _ in 0..20_000 {
             sample.at += 5 * MILLISECOND;
@@ -826,17 +845,17 @@ mod tests {
 
     #[test]
     fn who_is_woken_late_keeps_more_free_but_where_it_goes_back() {
-        let reserve = |settings: Settings| {
-            let mut law = Law { fill: 3e9, ..Law::new(settings) };
+        let reserve = |law: Law| {
+            let mut law = Law { fill: 3e9, ..law };
             let at = |millisecond: u64| Sample { at: millisecond * MILLISECOND, zones: &SHORT, ..still() };
             let _ = law.decide(&at(1_000));
             (law.expected, law.slept) = (Some(1_002 * MILLISECOND), true);
             let _ = law.decide(&at(1_092));
             law.reserve(24 << 30) >> 20
         };
-        let usual = reserve(Settings::default());
+        let usual = reserve(Law::new(Settings::default()));
         assert!((400..=737).contains(&usual), "{usual} MiB");
-        assert_eq!(reserve(Settings { free_goes_back: true, ..Settings::default() }), 61);
+        assert_eq!(reserve(Law::new(Settings::default()).where_free_goes_back()), 30);
     }
 
     #[test]
@@ -988,6 +1007,30 @@ mod tests {
         }
         assert!(asked_for <= 8, "{asked_for}");
         assert_eq!(why(law.mode()), WaitReason::NoProgress);
+    }
+
+    /// A stream of 3 GiB/s for ten seconds, of which freeing takes so many milliseconds a GiB, and so many after the first GiB.
+    fn left_as_infeasible(first: u64, then: u64) -> bool {
+        let mut law = law();
+        let mut sample = Sample { zones: &SHORT, ..still() };
+        let (mut freed, mut left) = (0, false);
+        for _ in 0..5_000 {
+            sample.at += 2 * MILLISECOND;
+            sample.stolen_file += 6 * MIB;
+            if let Decision::Reclaim(asked) = law.decide(&sample) {
+                freed += asked;
+                let cpu = (asked >> 20) * if freed < 1 << 30 { first } else { then } * MILLISECOND / 1024;
+                law.made(Slice { asked, freed: asked, took: cpu, cpu, of_files: 0 });
+            }
+            left |= matches!(law.mode(), Mode::Leaving { because: WaitReason::Infeasible { .. } });
+        }
+        left
+    }
+
+    #[test]
+    fn a_fill_is_too_fast_where_its_pages_stay_dear() {
+        assert!(left_as_infeasible(300, 300), "0.9 of a core, and half of one may be used");
+        assert!(!left_as_infeasible(300, 10), "it takes large folios again");
     }
 
     #[test]

@@ -352,9 +352,9 @@ mod tests {
                 ..Model::of(24 * G, fill * GIB, 98.0)
             };
             let alone = run(&model, &mut NoGuard);
-            for free_goes_back in [false, true] {
-                let settings = Settings { free_goes_back, ..Settings::default() };
-                let guarded = run(&model, &mut Law::new(settings));
+            let law = Law::new(Settings::default());
+            for mut law in [law, law.where_free_goes_back()] {
+                let guarded = run(&model, &mut law);
                 assert!(guarded.cpu_per_gib < alone.cpu_per_gib * 1.1, "{fill} GiB/s: {alone:?} {guarded:?}");
             }
         }

@@ -30,6 +30,8 @@ pub struct Guarded {
     /// Which one.
     pub domain: DomainName,
     law: AskedLaw,
+    /// A node's free memory goes back to the hypervisor.
+    free_goes_back: bool,
     asked: String,
     reading: DomainReading,
     /// Who streams, and what it has gone past: told also where nothing is to be done.
@@ -99,8 +101,8 @@ impl Guarded {
         let files = if takes_trails(asked) { StreamedFiles::open(root, None) } else { None };
         let back_ends = if acts { Some(BackEnds::of_node(root, node, files.is_some())?) } else { None };
         let reading = DomainReading::Node(Reading::open(root, node)?);
-        let law = asked.law.on_node(free_page_reporting(root) == Some(true));
-        Ok(Guarded { law, ..Guarded::of(DomainName::Node(node), asked, reading, files, back_ends) })
+        let free_goes_back = free_page_reporting(root) == Some(true);
+        Ok(Guarded { free_goes_back, ..Guarded::of(DomainName::Node(node), asked, reading, files, back_ends) })
     }
 
     fn cgroup(root: &Root, group: &Limited, asked: &GuardRequest, acts: bool) -> Result<Guarded, GuardError> {
@@ -117,7 +119,8 @@ impl Guarded {
         files: Option<StreamedFiles>,
         back_ends: Option<BackEnds>,
     ) -> Guarded {
-        Guarded { domain, law: asked.law, asked: asked.to_string(), reading, files, back_ends, told: None }
+        let (law, asked) = (asked.law, asked.to_string());
+        Guarded { domain, law, free_goes_back: false, asked, reading, files, back_ends, told: None }
     }
 }
 
@@ -179,6 +182,12 @@ impl Guards {
         };
         let behind_streams = node.files.iter().map(|_| "what streams leave behind them");
         behind_streams.chain(back_ends.words()).collect()
+    }
+
+    /// Whether a hypervisor takes back what it frees on nodes.
+    #[must_use]
+    pub fn free_goes_back(&self) -> bool {
+        self.nodes.iter().any(|node| node.free_goes_back)
     }
 
     /// Whether it guards this node. Cgroups come and go: of those nobody can say.
@@ -492,6 +501,7 @@ struct AtWork {
 impl AtWork {
     fn of(guarded: Guarded) -> AtWork {
         let law: Box<dyn ReportingLaw + Send> = match guarded.law {
+            AskedLaw::Guard(settings) if guarded.free_goes_back => Box::new(Law::new(settings).where_free_goes_back()),
             AskedLaw::Guard(settings) => Box::new(Law::new(settings)),
             AskedLaw::Paper { threshold, amount } => Box::new(Paper::new(threshold, amount, PAPER_TICK)),
         };

@@ -137,7 +137,7 @@ struct RunArgs {
     /// Most of a core that the guard of a node, or of a cgroup, may use, over ten seconds
     #[arg(long, default_value_t = 0.5, value_name = "CORES")]
     cpu_cap: f64,
-    /// A batch holds so many seconds of fill [default: 100ms; of a node whose free memory goes back to a hypervisor 20ms]
+    /// A batch holds so many seconds of fill [default: 100ms; of a node whose free memory goes back to a hypervisor 5ms]
     #[arg(long, value_name = "TIME")]
     batch: Option<Seconds>,
     /// End after so long
@@ -276,6 +276,12 @@ fn run_guard(args: &RunArgs, global: &Global, acts: bool) -> Result<ExitCode, Fa
             "note: a guard is at work there already (pid {other}): two take from each other's batches, and neither learns what it does; end one \
              (pagewise guard status)"
         ));
+    }
+    if guards.free_goes_back() && matches!(asked.law, AskedLaw::Guard(_)) {
+        output::note(
+            "note: free memory goes back to the hypervisor here (free page reporting), and whoever touches it again waits: the guard keeps \
+             less free for that, and a proof has to say whether the slowest steps gain, too (docs/method/guard.md)",
+        );
     }
     output::note(&format!("{} {}; Ctrl-C ends it", if acts { "guarding" } else { "watching" }, guards.words()));
     let takes_from = guards.takes_from();
@@ -495,10 +501,12 @@ fn out_of_range(error: OutOfRange) -> Failure {
 
 fn simulate(asked: &SimulateArgs, global: &Global) -> Result<ExitCode, Failure> {
     let model = model(asked)?;
-    let settings =
-        LawSettings { cpu_cap: asked.cpu_cap, free_goes_back: model.reporting.is_some(), ..LawSettings::default() };
+    let settings = LawSettings { cpu_cap: asked.cpu_cap, ..LawSettings::default() };
     GuardRequest { law: AskedLaw::Guard(settings), cgroups: None }.check().map_err(out_of_range)?;
     let mut law = Law::new(settings);
+    if model.reporting.is_some() {
+        law = law.where_free_goes_back();
+    }
     let fixed = |every: u64| Paper::new(model.size / 100, model.size / 50, every);
     let laws = vec![
         Row { law: "the kernel alone", ran: simulate::run(&model, &mut NoGuard) },
