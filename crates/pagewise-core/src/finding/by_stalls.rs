@@ -9,6 +9,7 @@ use super::answer::Answer;
 use super::case::{Case, Draft, Verdict, said};
 use super::document::{Confidence, Participant, Quantity, Severity, Tier};
 use super::observed::{Hits, Missing};
+use super::stalls::Stalled;
 use super::{rules, words};
 use crate::import::{Kind, ON_CPU};
 use crate::recording::StallKind;
@@ -37,6 +38,10 @@ const TRACED_PART: f64 = 0.05;
 /// Of so much of it twice is enough.
 const TRACED_MUCH: f64 = 0.25;
 const TRACED_TIMES: u64 = 5;
+
+/// Where nothing says how often it comes: one in ten takes so many seconds. Freeing what an allocation asks for takes tenths of a millisecond. Ours.
+const UNTIMED_PART: f64 = 0.9;
+const UNTIMED_LENGTH: f64 = 0.005;
 
 /// One that is held up for less may be one of many such moments, in seconds. Ours.
 const LONG: f64 = 5.0;
@@ -109,7 +114,10 @@ pub(super) fn name(verdict: Verdict, case: &Case<'_>) -> Verdict {
 fn traced(case: &Case<'_>, missing: &[Missing]) -> Option<Verdict> {
     let (_, kind, what) = TRACED.iter().find(|(rule, ..)| *rule == case.rule.id)?;
     let all = Hits::always(Answer::Yes, case.windows().count);
-    let stalled = case.stalled(*kind, &all).filter(|stalled| stalled.coverage.seconds > 0.0)?;
+    let stalled = case.stalled(*kind, &all)?;
+    if stalled.coverage.seconds <= 0.0 {
+        return case.observed.without_time().and_then(|_| untimed(case, missing, &stalled, *kind, what));
+    }
     let part = (stalled.worst_process_seconds / stalled.coverage.seconds).min(1.0);
     let times = stalled.durations.count();
     let times_enough = if part >= TRACED_MUCH { 2 } else { TRACED_TIMES };
@@ -138,6 +146,38 @@ fn traced(case: &Case<'_>, missing: &[Missing]) -> Option<Verdict> {
         evidence: shown,
         missing: missing.to_vec(),
         hits: all,
+        ..Draft::default()
+    })))
+}
+
+/// What rows name that have lengths and no times (`drsnoop`, `compactsnoop` without `-T`): that it is often long.
+fn untimed(case: &Case<'_>, missing: &[Missing], stalled: &Stalled, kind: StallKind, what: &str) -> Option<Verdict> {
+    let times = stalled.durations.count();
+    let long = stalled.durations.quantile(UNTIMED_PART).map_or(0.0, |nanoseconds| nanoseconds as f64 * 1e-9);
+    if times < TRACED_TIMES || long < UNTIMED_LENGTH {
+        return None;
+    }
+    let source = format!("stalls: {}", kind.word().replace('_', " "));
+    let longest = stalled.durations.longest() as f64 * 1e-9;
+    Some(Verdict::Found(Box::new(Draft {
+        summary: format!(
+            "Programs were held up {} times by {what}, one in ten for about {} or more, the longest for {}. What part of anybody's time that is the \
+             listing does not say.",
+            words::number(times as f64),
+            words::seconds(long),
+            words::seconds(longest),
+        ),
+        at_least: Some(Severity::Low),
+        confidence: Some(Confidence::Low),
+        tiers: vec![Tier::Stalls],
+        who: case.who_stalled(stalled, kind),
+        evidence: vec![
+            said(&source, "how often", Some(times as f64), Quantity::Number),
+            said(&source, "one in ten lasts about, or longer", Some(long), Quantity::Seconds),
+            said(&source, "the longest", Some(longest), Quantity::Seconds),
+        ],
+        missing: missing.to_vec(),
+        hits: Hits::always(Answer::Yes, case.windows().count),
         ..Draft::default()
     })))
 }

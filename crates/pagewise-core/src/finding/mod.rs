@@ -153,6 +153,9 @@ fn finding(rule: &Rule, draft: &Draft, judged: &[(&'static Rule, Verdict)], obse
     let is_open = observed.is_import && draft.confidence.unwrap_or(Confidence::Low) == Confidence::Low;
     let decide = is_open.then(|| deciding::command(rule.id, observed)).flatten().map(str::to_owned);
     let mut counterindications: Vec<String> = draft.watch.clone();
+    if observed.free_goes_back {
+        counterindications.extend(propose::keeps_more_free(change.iter().chain(&changes)));
+    }
     if !draft.without_counterindications {
         counterindications.extend(rule.counterindications.iter().map(|text| (*text).to_owned()));
     }

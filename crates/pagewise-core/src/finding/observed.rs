@@ -19,7 +19,9 @@ use super::signal::{self, Part, Quantity};
 use super::stalls::StallsSeen;
 use crate::import::NO_TIME;
 use crate::recording::stack::CALLEES;
-use crate::recording::{CACHED_FILES, CachedFile, Gap, Profile, Recorded, SamplingEvent, WallClock, cached};
+use crate::recording::{
+    CACHED_FILES, CachedFile, FREE_PAGE_REPORTING, Gap, Profile, Recorded, SamplingEvent, WallClock, cached,
+};
 use crate::tunable::swap;
 use std::collections::HashMap;
 
@@ -95,6 +97,8 @@ pub struct Observed {
     pub tools: Vec<String>,
     /// Settings and their changes.
     pub settings: Settings,
+    /// Whether free memory goes back to a hypervisor, and is dear to touch again; false also where that is not known.
+    pub free_goes_back: bool,
     /// Where CPUs were. `None`: not recorded.
     pub profile: Option<ProfileSeen>,
     /// How many samples another tool says its profile is of.
@@ -206,6 +210,7 @@ impl Observed {
             is_import,
             tools: words("import.files").map(|files| tools(&files)).unwrap_or_default(),
             settings,
+            free_goes_back: recorded.about(FREE_PAGE_REPORTING) == Some("1"),
             listed_samples: number("import.samples").filter(|samples| *samples >= 1.0).map(|samples| samples as u64),
             profile,
             stalls: recorded.stalls()?.map(|rows| StallsSeen::of(rows, recorded.gaps())),

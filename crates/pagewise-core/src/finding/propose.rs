@@ -73,6 +73,24 @@ pub(super) fn settings_not_told(changes: &[Proposal], observed: &Observed) -> Op
     })
 }
 
+/// Settings whose larger values keep more memory free.
+const KEEP_FREE: [&str; 2] = ["vm.watermark_scale_factor", "vm.min_free_kbytes"];
+
+/// What to watch where more is to be kept free and a hypervisor takes back what is free: whoever touches that again waits for it
+/// (`mm/page_reporting.c`, 6.12, reports free blocks every two seconds).
+pub(super) fn keeps_more_free<'a>(mut changes: impl Iterator<Item = &'a Proposal>) -> Option<String> {
+    let keeps_free = |change: &Proposal| {
+        let sets = change.settings.iter().any(|setting| KEEP_FREE.contains(&setting.tunable.as_str()));
+        sets || change.apply == Some(Command::Guard)
+    };
+    changes.any(keeps_free).then(|| {
+        "Free memory goes back to the hypervisor here (free page reporting), and whoever touches it again waits until it is there. The more is \
+         kept free, the longer the longest of these waits become, though the job as a whole may gain; a guard keeps little more than the \
+         kernel does. Compare the job's slowest steps as well as its time."
+            .to_owned()
+    })
+}
+
 /// Something to do that no command of ours does.
 #[must_use]
 pub(super) fn advice(words: &str, restart: bool) -> Proposal {
@@ -194,6 +212,17 @@ mod tests {
         let observed = Observed::default();
         for (name, value) in [("vm.watermark_scale_factor", "50"), ("mglru.enabled", "y"), ("process.thp", "never")] {
             assert_eq!(set(name, value, "", false, &observed), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn what_keeps_more_memory_free_is_told() {
+        let swappiness = set("vm.swappiness", "50", "", false, &Observed::default()).expect("every kernel has it");
+        let mut more_free = swappiness.clone();
+        more_free.settings[0].tunable = "vm.min_free_kbytes".to_owned();
+        let guard = Proposal { apply: Some(Command::Guard), ..advice("", false) };
+        for (change, keeps) in [(swappiness, false), (more_free, true), (guard, true)] {
+            assert_eq!(keeps_more_free([&change].into_iter()).is_some(), keeps, "{change:?}");
         }
     }
 

@@ -41,6 +41,7 @@ mod settings;
 mod shares;
 mod slab;
 mod snapshots;
+mod snoop;
 mod stack_blocks;
 mod threads;
 mod times;
@@ -101,7 +102,7 @@ pub enum Kind {
     Slab,
     /// What a JVM logs of its collections.
     GcLog,
-    /// Tracepoints of reclaim and compaction: ftrace, trace-cmd, `perf script`.
+    /// Tracepoints of reclaim and compaction: ftrace, trace-cmd, `perf script`; `drsnoop` and `compactsnoop` of bcc.
     TraceEvents,
     /// A folder of sos or sosreport, unpacked.
     Sosreport,
@@ -213,7 +214,7 @@ impl FromStr for Kind {
             "dmesg" => "kernel-log",
             "slabtop" | "slabinfo" => "slab",
             "gc" | "gclog" => "gc-log",
-            "ftrace" | "trace" | "trace-cmd" => "trace-events",
+            "ftrace" | "trace" | "trace-cmd" | "drsnoop" | "compactsnoop" => "trace-events",
             plain => plain,
         };
         let known = KINDS.iter().copied().find(|(_, word)| *word == plain).map(|(kind, _)| kind);

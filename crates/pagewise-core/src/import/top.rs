@@ -4,7 +4,7 @@
 //! are left out where other screens follow, and kept with a note where there is only one. Of processes only kernel threads
 //! are taken, and how many wait in state D where the table is whole.
 
-use super::listing::{Listing, ListingClock};
+use super::listing::{Listing, ListingClock, count};
 use super::merge::Assumed;
 use super::shares::{self, Values};
 use super::threads::Threads;
@@ -129,6 +129,8 @@ pub(super) struct Top {
     /// The first screen, whose shares wait for another one.
     first: Option<Screen>,
     threads: Threads,
+    /// Rows of processes, and of those the ones of programs with the name of a kernel thread.
+    processes: usize,
     programs: usize,
     /// Rows of ps were read, whose shares are over the lives of processes.
     has_lives: bool,
@@ -234,6 +236,13 @@ pub(super) fn recognises(line: &str) -> bool {
         // The head of an old one is what `uptime` prints.
         || text.starts_with("top - ")
         || cpu_line(text).is_some_and(|(_, rest)| has_shares(rest))
+        || is_memory(text)
+}
+
+/// `KiB Mem :  1030760 total, …` of procps-ng, which nothing else prints.
+fn is_memory(text: &str) -> bool {
+    text.split_once("iB Mem")
+        .is_some_and(|(unit, rest)| matches!(unit, "K" | "M" | "G" | "T") && rest.contains(" total"))
 }
 
 /// Whether a line holds shares of CPU time by the words behind them: the kernel's log has lines that begin with a CPU, too.
@@ -351,6 +360,7 @@ impl Top {
             has_times: false,
             first: None,
             threads: Threads::default(),
+            processes: 0,
             programs: 0,
             has_lives: false,
             headings: Vec::new(),
@@ -514,6 +524,7 @@ impl Top {
         screen.pids.insert(pid);
         self.has_lives |= table.is_of_life;
         screen.rows += 1;
+        self.processes += 1;
         let resident = table.resident.and_then(|at| words.get(at)).and_then(|word| in_kib(word, 1.0));
         screen.resident.extend(resident);
         screen.waiting += usize::from(table.state.is_some_and(|at| words[at].starts_with('D')));
@@ -656,6 +667,13 @@ impl Parser for Top {
             }
         }
         std::mem::take(&mut self.threads).put(&mut self.listing)?;
+        if self.listing.columns.is_empty() && self.processes > 0 {
+            let rows = count(self.processes, "row");
+            let what = format!(
+                "{rows} of programs were read, and none of a thread of the kernel; the lines above the table, of CPUs and memory, are not there"
+            );
+            return Err(Problem::of_file(what, REMEDY));
+        }
         if self.listing.columns.is_empty() {
             return Err(self.listing.nothing("screen of top", REMEDY));
         }

@@ -1,11 +1,13 @@
 //! Tracepoints of reclaim, compaction and dirty pages as text: `trace` and `trace_pipe` of tracefs, `trace-cmd report`, and `perf script` of such
-//! events. From beginnings and ends come the stalls that Pagewise itself records ([`stall_events`](crate::recording::stall_events)).
+//! events; and the rows of `drsnoop` and `compactsnoop` ([`snoop`](super::snoop)), which tell whole stalls. From beginnings and ends come the stalls that Pagewise itself records ([`stall_events`](crate::recording::stall_events)).
 //!
 //! Threads are told by their number, as the tracer prints it. Events are put in order of time first: traces of single CPUs stand one behind the
 //! other. A stall that had begun before the trace, or beside which events were lost, is left out; of one that goes on at the end of a trace it is
 //! known that it took at least so long.
 
 use super::listing::{Listing, ListingClock, count};
+use super::snapshots::NO_TIME;
+use super::snoop::{self, SnoopRow, SnoopTable};
 use super::threads::kernel_thread;
 use super::times::{SECOND, seconds};
 use super::words::quoted;
@@ -181,10 +183,14 @@ pub(super) struct TraceEvents {
     stretches: Vec<(i64, i64)>,
     begins_anew: bool,
     lost: usize,
+    /// What rows below the last headings of drsnoop or compactsnoop are.
+    table: Option<SnoopTable>,
+    /// Rows without a time.
+    untimed: usize,
 }
 
 pub(super) fn recognises(line: &str) -> bool {
-    Traced::of(line).is_some()
+    Traced::of(line).is_some() || SnoopTable::of_headings(line).is_some()
 }
 
 /// Whether a line says that events were lost before it.
@@ -203,6 +209,8 @@ impl TraceEvents {
             stretches: Vec::new(),
             begins_anew: true,
             lost: 0,
+            table: None,
+            untimed: 0,
         }
     }
 
@@ -217,23 +225,37 @@ impl TraceEvents {
 
     fn keep(&mut self, traced: &Traced<'_>) {
         let Traced { told, comm, tid, at, .. } = *traced;
-        if self.events.len() >= MOST_EVENTS {
-            self.lost += 1;
-            return;
-        }
         let (order, outcome, length) = match told {
             LineMeaning::Event(event) => (traced.order(event), traced.outcome(event), traced.length(event)),
             _ => (None, "", None),
         };
         let (comm, outcome) = (self.name(comm), self.name(outcome));
+        self.add(Event { at, told, tid, comm, outcome, order, length }, at);
+    }
+
+    fn keep_row(&mut self, row: &SnoopRow<'_>) {
+        let SnoopRow { event, tid, order, length, .. } = *row;
+        self.untimed += usize::from(row.at.is_none());
+        let at = row.at.unwrap_or_default();
+        let (comm, outcome) = (self.name(&row.comm), self.name(row.outcome));
+        let event = Event { at, told: LineMeaning::Event(event), tid, comm, outcome, order, length: Some(length) };
+        self.add(event, if row.at.is_some() { at.saturating_sub(length) } else { at });
+    }
+
+    /// An event of which something was there from an instant on.
+    fn add(&mut self, event: Event, from: i64) {
+        if self.events.len() >= MOST_EVENTS {
+            self.lost += 1;
+            return;
+        }
         // A second may lie between the lines of two CPUs.
-        let goes_back = self.stretches.last().is_some_and(|(_, last)| at < last.saturating_sub(SECOND));
+        let goes_back = self.stretches.last().is_some_and(|(_, last)| event.at < last.saturating_sub(SECOND));
         match self.stretches.last_mut().filter(|_| !self.begins_anew && !goes_back) {
-            Some((first, last)) => (*first, *last) = ((*first).min(at), (*last).max(at)),
-            None => self.stretches.push((at, at)),
+            Some((first, last)) => (*first, *last) = ((*first).min(from), (*last).max(event.at)),
+            None => self.stretches.push((from, event.at)),
         }
         self.begins_anew = false;
-        self.events.push(Event { at, told, tid, comm, outcome, order, length });
+        self.events.push(event);
     }
 
     /// Traces that overlap are of one time.
@@ -262,6 +284,11 @@ impl TraceEvents {
         for (from, to) in ends.zip(begins) {
             let detail = "the trace does not go there";
             self.listing.gap_between(Some(from), to, Some("stalls"), not_traced(), detail);
+        }
+        if self.untimed > 0 {
+            let detail =
+                format!("{} have no time: drsnoop -T and compactsnoop -T print it", count(self.untimed, "row"));
+            self.listing.gap(Some("stalls"), GapReason::Other(NO_TIME.to_owned()), detail);
         }
         if begun_before > 0 {
             let stalls = count(begun_before, "stall");
@@ -414,6 +441,10 @@ impl Parser for TraceEvents {
     fn line(&mut self, _number: usize, line: &str) -> Result<(), Problem> {
         if let Some(traced) = Traced::of(line) {
             self.keep(&traced);
+        } else if let Some(table) = SnoopTable::of_headings(line) {
+            self.table = Some(table);
+        } else if let Some(row) = self.table.and_then(|table| table.row(line)) {
+            self.keep_row(&row);
         } else if line.trim_start().starts_with("# tracer:") {
             self.begins_anew = true;
         } else if is_loss(line)
@@ -439,7 +470,7 @@ impl Parser for TraceEvents {
             kswapds: is_of(|told| matches!(told, LineMeaning::OfKswapd)).map(|event| event.tid).collect(),
             kernels: self.names.iter().filter(|(name, _)| is_kernels(name)).map(|(_, number)| *number).collect(),
             tells_who_asks: is_of(|told| match told {
-                LineMeaning::Event(event) => event.role == Role::Order,
+                LineMeaning::Event(event) => event.role == Role::Order || snoop::tells_order(event),
                 told => matches!(told, LineMeaning::Within(StallKind::Compaction)),
             })
             .next()
@@ -511,6 +542,30 @@ mod tests {
             let one = (StallKind::DirectReclaim, "java".to_owned(), 51234, Some(2), String::new(), 12);
             assert_eq!(stalls(text), [one], "{text}");
         }
+    }
+
+    #[test]
+    fn rows_of_bcc_are_whole_stalls() {
+        let timed = "TIME(s)       COMM           PID    NODE ZONE         ORDER MODE      LAT(ms)           STATUS\n\
+                     107.364115000 java           23685  0    ZONE_NORMAL  9     ASYNC      113.9         contended\n\
+                     108.000000000 zsh            23686  0    ZONE_NORMAL  -1    SYNC       50.0          complete\n\
+                     109.000000000 kcompactd0     66     0    ZONE_NORMAL  9     SYNC       50.0          success\n";
+        assert_eq!(kinds_in(timed), [Kind::TraceEvents]);
+        let found: Vec<_> = stalls(timed).into_iter().map(|(kind, comm, _, order, ..)| (kind, comm, order)).collect();
+        let of = |kind, comm: &str, order| (kind, comm.to_owned(), order);
+        assert_eq!(
+            found,
+            [
+                of(StallKind::Compaction, "java", Some(9)),
+                of(StallKind::BackgroundCompaction, "zsh", None),
+                of(StallKind::BackgroundCompaction, "kcompactd0", Some(9)),
+            ]
+        );
+        let untimed = "# ./drsnoop\nCOMM           PID     LAT(ms) PAGES\nsummond        17678      0.19   143\n^C\n";
+        let imported = recording(&[(Kind::TraceEvents, untimed)]);
+        let rows = imported.stalls().unwrap().unwrap_or_default();
+        assert_eq!((rows.len(), rows[0].kind, rows[0].durations.total()), (1, StallKind::DirectReclaim, 190_000));
+        assert!(imported.gaps().iter().any(|gap| gap.reason.word() == NO_TIME), "{:?}", imported.gaps());
     }
 
     #[test]

@@ -25,7 +25,7 @@ mod wall_clock;
 pub use block::{Block, Recorded, SourceBlock};
 pub use cached::{CACHED_FILES, CachedFile};
 pub use gap::{Gap, GapReason};
-pub use note::{Mark, Setting};
+pub use note::{FREE_PAGE_REPORTING, Mark, Setting};
 pub use part::Part;
 pub use process::{ProcessRow, ProcessSum, ProcessUsage, UsageGrowth, Walk};
 pub use segment::Column;

@@ -13,6 +13,9 @@ pub struct Setting {
     pub by: String,
 }
 
+/// The key under which a recording keeps whether free memory went back to a hypervisor: `1` or `0`, and nothing where that is not known.
+pub const FREE_PAGE_REPORTING: &str = "free_page_reporting";
+
 /// A note in time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mark {

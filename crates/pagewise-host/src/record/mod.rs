@@ -25,13 +25,14 @@ mod writing;
 pub use tracers::{FLIGHT_HZ, STACKS, Tracing};
 
 use crate::clock;
+use crate::facts::kernel::free_page_reporting;
 use crate::root::Root;
 use crate::source::cgroup::Group;
 use crate::source::polled::{NumberFile, Polled};
 use crate::source::{NUMBER_FILES, NumberFiles, Pace, TEXT_FILES, TextFile, boot_id, cgroup, limited_groups, process};
 use crate::store::recording::{Batch, CLOCK, CLOCK_COLUMNS, RECORDER, RecordingError, StackRows, Writer};
 use pagewise_core::counter::describe;
-use pagewise_core::recording::{CACHED_FILES, Gap, GapReason, Series, StallRow, Walk, cached};
+use pagewise_core::recording::{CACHED_FILES, FREE_PAGE_REPORTING, Gap, GapReason, Series, StallRow, Walk, cached};
 use pagewise_core::unit::Bytes;
 use redaction::Redaction;
 use ring::Ring;
@@ -488,7 +489,10 @@ fn meta(root: &Root, options: &Options, now: u64, locked: &io::Result<()>) -> Ve
     let started = process::start_time(&Root::live(), pid);
     let recorder = started.map(|started| (RECORDER.to_owned(), format!("{pid} {started}")));
     let redacted = options.tracing.is_redacted.then(|| ("redacted".to_owned(), "1".to_owned()));
-    let own: Vec<(String, String)> = own.chain(recorder).chain(redacted).chain(choices(root)).collect();
+    let reports_free =
+        free_page_reporting(root).map(|does| (FREE_PAGE_REPORTING.to_owned(), u8::from(does).to_string()));
+    let own = own.chain(recorder).chain(redacted).chain(reports_free).chain(choices(root));
+    let own: Vec<(String, String)> = own.collect();
     // A caller's pair must neither hide one of these nor make the insertion fail.
     let is_free = |key: &str| key != "complete" && key != "ended" && own.iter().all(|(other, _)| other != key);
     let mut theirs: Vec<(String, String)> = options.meta.iter().filter(|(key, _)| is_free(key)).cloned().collect();

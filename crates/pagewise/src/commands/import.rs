@@ -29,7 +29,7 @@ pub(crate) struct ImportArgs {
 
 const AFTER_HELP: &str = "Kinds: collectl, sar (also mpstat, iostat, pidstat, sadf -d), nmon, atop, top, dstat, vmstat, perf-script, perf-top (also perf report, opreport, readprofile, LKP), \
                           perf-stat, folded (also a flame graph's SVG), proc (text of /proc/vmstat, meminfo, pressure, …), node-exporter, kernel-log (also dmesg), free, \
-                          slab (slabtop), gc-log (of a JVM), trace-events (ftrace, trace-cmd), sosreport (a folder). Without a kind, or with auto:, it is found; \
+                          slab (slabtop), gc-log (of a JVM), trace-events (ftrace, trace-cmd, drsnoop), sosreport (a folder). Without a kind, or with auto:, it is found; \
                           of a folder every text file is taken; - is standard input. What cannot be read is left out, with the reason.\n\n\
                           Examples:\n  pagewise import collectl:listing.txt perf-top:top.txt -o 2012.pgw \\\n      \
                           --about kernel=2.6.32-220 --setting thp.enabled=always\n  \

@@ -10,8 +10,7 @@ const BUSY: f64 = 0.95;
 
 /// That tasks wait for CPUs, which is no finding of memory management and keeps nobody from looking for one.
 pub(in super::super) fn note(observed: &Observed) -> Option<String> {
-    let always = Hits::always(Answer::Yes, observed.windows.count);
-    let mean = |track: Track, least: f64| track.mean(&always, &observed.windows).filter(|part| *part >= least);
+    let mean = |track: Track, least: f64| track.mean_of_all(&observed.windows).filter(|part| *part >= least);
     let waited = mean(observed.rate(&signal::PSI_CPU_SOME), WAITED)?;
     let busy = mean(observed.busy_share(), BUSY)?;
     Some(format!(

@@ -47,11 +47,11 @@ const TOLD_FROM: f64 = 50e6;
 /// That files stream through memory, where that is no finding: kswapd has its work, and whether a job beside it pays is not in its counters.
 pub(in super::super) fn note(observed: &Observed) -> Option<String> {
     let always = Hits::always(Answer::Yes, observed.windows.count);
-    let freed = freed(observed).mean(&always, &observed.windows).filter(|bytes| *bytes >= TOLD_FROM)?;
+    let freed = freed(observed).mean_of_all(&observed.windows).filter(|bytes| *bytes >= TOLD_FROM)?;
     if observed.is_import || !is_a_stream(observed, &always) {
         return None;
     }
-    let of_core = threads::busiest(observed, "kswapd").mean(&always, &observed.windows);
+    let of_core = threads::busiest(observed, "kswapd").mean_of_all(&observed.windows);
     Some(format!(
         "Files stream through memory: the kernel took back {} of page cache a second{}. That is its work, and whether a \
          job beside the stream pays for it none of these numbers says. While the job runs, pagewise guard advise names the stream, and \

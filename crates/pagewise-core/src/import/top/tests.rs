@@ -22,6 +22,19 @@ fn the_table_of_htop_is_that_of_top() {
 }
 
 #[test]
+fn lines_of_memory_alone_are_read_and_rows_of_programs_alone_are_refused_with_the_reason() {
+    let memory = "KiB Mem : 32780852 total,   267268 free,   356752 used, 32156832 buff/cache\n\
+                  KiB Swap:  4194300 total,  4194300 free,        0 used. 23003220 avail Mem\n";
+    assert_eq!(kinds_in(memory), [Kind::Top]);
+    let imported = recording(&[(Kind::Top, memory)]);
+    assert_eq!(values(&imported, "meminfo", "MemFree")[0], 267_268.0 * 1024.0);
+    let programs =
+        "17917 redis     20   0 2310m 1.6g  424 D    5 41.3   0:00.61 /usr/bin/redis-server /etc/redis/redis.conf\n";
+    let refused = parse(Kind::Top, programs, &Assumed::default()).expect_err("nothing of the host is in it");
+    assert!(refused.what.contains("1 row of programs"), "{refused}");
+}
+
+#[test]
 fn screens_of_top_without_the_shares_of_the_first() {
     let imported = recording(&[(Kind::Top, TOP)]);
     assert!(is_understood(&imported), "{:?}", imported.gaps());

@@ -1107,6 +1107,20 @@ fn a_trace_of_stalls_names_what_held_tasks_up() {
     must_not_decide(&imported(Kind::TraceEvents, &calm), "compaction-stalls");
 }
 
+#[test]
+fn rows_of_drsnoop_without_times_name_what_often_takes_long() {
+    let rows = |milliseconds: &[f64]| {
+        let row = |length: &f64| format!("java           51234  {length:>8.2}    64\n");
+        let text =
+            format!("COMM           PID     LAT(ms) PAGES\n{}", milliseconds.iter().map(row).collect::<String>());
+        imported(Kind::TraceEvents, &text)
+    };
+    let slow = must_find(&rows(&[0.2, 0.3, 8.5, 0.1, 15.7, 12.0]), "direct-reclaim-stalls");
+    assert!(slow.confidence == Confidence::Low && slow.summary.contains("6 times"), "{}", slow.summary);
+    must_not_decide(&rows(&[0.2; 400]), "direct-reclaim-stalls");
+    must_not_decide(&rows(&[15.0; 3]), "direct-reclaim-stalls");
+}
+
 /// The log of a JVM with so many collections, each with these seconds.
 fn gc_log(user: f64, system: f64, elapsed: f64) -> Imported {
     let lines = (1..=20).map(|number| {
