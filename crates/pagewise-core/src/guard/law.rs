@@ -36,6 +36,13 @@ impl Default for Settings {
     }
 }
 
+impl Settings {
+    /// What a batch holds at first, and at most, seconds of fill.
+    fn batch(self, keeping: Keeping) -> f64 {
+        self.batch.unwrap_or(keeping.batch)
+    }
+}
+
 /// How much may be free that nobody uses yet.
 #[derive(Clone, Copy, Debug)]
 struct Keeping {
@@ -112,7 +119,7 @@ const CAP_OVER: f64 = 10.0;
 /// folios, which are not, only once there is some. The CPU time granted covers that.
 const INFEASIBLE_FOR: u64 = 2 * SECOND;
 
-/// Where that did not help, it is given up sooner the next time.
+/// Soon after it left memory to the kernel, for whatever reason, it is told sooner.
 const INFEASIBLE_AGAIN_FOR: u64 = SECOND / 10;
 
 /// How long it stands down, by reason; each time in a row twice as long, up to the last.
@@ -309,7 +316,7 @@ impl Law {
             came: 0,
             file_before: None,
             lasting_fill: 0.0,
-            seconds_held: settings.batch.unwrap_or(USUALLY.batch),
+            seconds_held: settings.batch(USUALLY),
             batch: None,
             rests_until: 0,
             left_alone: None,
@@ -332,7 +339,7 @@ impl Law {
     #[must_use]
     pub fn where_free_goes_back(self) -> Law {
         let keeping = WHERE_FREE_GOES_BACK;
-        Law { keeping, seconds_held: self.settings.batch.unwrap_or(keeping.batch), ..self }
+        Law { keeping, seconds_held: self.settings.batch(keeping), ..self }
     }
 
     /// What it is doing, as of the last decision.
@@ -449,8 +456,8 @@ impl Law {
         }
         self.inflow.observe(sample);
         if self.inflow.is_little() {
-            // A window that has begun ends with what came in.
-            self.baseline.last = None;
+            // What had begun ends with what came in.
+            (self.baseline.last, self.infeasible_since) = (None, None);
         }
         let towards = self.inflow.file_rate();
         self.lasting_fill += (towards - self.lasting_fill) * (1.0 - libm::exp(-seconds / FILL_FADES));
@@ -499,7 +506,7 @@ impl Law {
             BatchOutcome::Hurt => self.seconds_held = (self.seconds_held / 2.0).max(SHORTEST_BATCH),
             BatchOutcome::HurtMuch => self.leave(sample.at, WaitReason::CameBack, STANDS_DOWN),
             BatchOutcome::Harmless => {
-                let most = self.settings.batch.unwrap_or(self.keeping.batch).max(SHORTEST_BATCH);
+                let most = self.settings.batch(self.keeping).max(SHORTEST_BATCH);
                 self.seconds_held = (self.seconds_held * 1.1).min(most);
             }
         }
@@ -536,7 +543,7 @@ impl Law {
         self.left_alone_for = if is_again { twice } else { at_least };
         let until = at + self.left_alone_for;
         (self.left_alone, self.left_until) = (Some((until, why)), Some(until));
-        self.batch = None;
+        (self.batch, self.infeasible_since) = (None, None);
     }
 
     /// Why nothing may be taken now, though memory is short.
@@ -594,6 +601,7 @@ impl Law {
         self.freed_since = 0;
         self.fill = 0.0;
         self.batch = None;
+        self.infeasible_since = None;
     }
 
     /// Whether the kernel is to be watched at it first, where it is not known yet what filling costs then.
@@ -673,7 +681,6 @@ impl ControlLaw for Law {
         self.infeasible_since = is_too_fast.then(|| self.infeasible_since.unwrap_or(sample.at));
         let patience = if self.left_lately(sample.at) { INFEASIBLE_AGAIN_FOR } else { INFEASIBLE_FOR };
         if self.infeasible_since.is_some_and(|since| sample.at.saturating_sub(since) >= patience) {
-            self.infeasible_since = None;
             let because = WaitReason::Infeasible { cores };
             self.leave(sample.at, because, STANDS_DOWN_BRIEFLY);
             return self.waits(sample, Mode::Leaving { because }, LONGEST_TICK);
@@ -1009,14 +1016,14 @@ mod tests {
         assert_eq!(why(law.mode()), WaitReason::NoProgress);
     }
 
-    /// A stream of 3 GiB/s for ten seconds, of which freeing takes so many milliseconds a GiB, and so many after the first GiB.
-    fn left_as_infeasible(first: u64, then: u64) -> bool {
+    /// A stream of 3 GiB/s in ten seconds, in the seconds that `fills` names; freeing takes so many milliseconds a GiB, and so many after the first GiB.
+    fn left_as_infeasible(fills: impl Fn(u64) -> bool, first: u64, then: u64) -> bool {
         let mut law = law();
         let mut sample = Sample { zones: &SHORT, ..still() };
         let (mut freed, mut left) = (0, false);
-        for _ in 0..5_000 {
+        for tick in 0..5_000 {
             sample.at += 2 * MILLISECOND;
-            sample.stolen_file += 6 * MIB;
+            sample.stolen_file += if fills(tick / 500) { 6 * MIB } else { 0 };
             if let Decision::Reclaim(asked) = law.decide(&sample) {
                 freed += asked;
                 let cpu = (asked >> 20) * if freed < 1 << 30 { first } else { then } * MILLISECOND / 1024;
@@ -1029,8 +1036,9 @@ mod tests {
 
     #[test]
     fn a_fill_is_too_fast_where_its_pages_stay_dear() {
-        assert!(left_as_infeasible(300, 300), "0.9 of a core, and half of one may be used");
-        assert!(!left_as_infeasible(300, 10), "it takes large folios again");
+        assert!(left_as_infeasible(|_| true, 300, 300), "0.9 of a core, and half of one may be used");
+        assert!(!left_as_infeasible(|_| true, 300, 10), "it takes large folios again");
+        assert!(!left_as_infeasible(|second| matches!(second, 0 | 9), 300, 300), "a second at either end is no two");
     }
 
     #[test]
