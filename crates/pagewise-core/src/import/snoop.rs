@@ -96,11 +96,6 @@ impl SnoopTable {
     }
 }
 
-/// Whether a row tells which order somebody asked of compaction.
-pub(super) fn tells_order(event: &StallEvent) -> bool {
-    event.name == COMPACTED.name
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -7,7 +7,7 @@
 
 use super::listing::{Listing, ListingClock, count};
 use super::snapshots::NO_TIME;
-use super::snoop::{self, SnoopRow, SnoopTable};
+use super::snoop::{SnoopRow, SnoopTable};
 use super::threads::kernel_thread;
 use super::times::{SECOND, seconds};
 use super::words::quoted;
@@ -223,7 +223,17 @@ impl TraceEvents {
         number
     }
 
+    /// Whether one more event is kept; else it is counted as lost.
+    fn has_room(&mut self) -> bool {
+        let has_room = self.events.len() < MOST_EVENTS;
+        self.lost += usize::from(!has_room);
+        has_room
+    }
+
     fn keep(&mut self, traced: &Traced<'_>) {
+        if !self.has_room() {
+            return;
+        }
         let Traced { told, comm, tid, at, .. } = *traced;
         let (order, outcome, length) = match told {
             LineMeaning::Event(event) => (traced.order(event), traced.outcome(event), traced.length(event)),
@@ -234,6 +244,9 @@ impl TraceEvents {
     }
 
     fn keep_row(&mut self, row: &SnoopRow<'_>) {
+        if !self.has_room() {
+            return;
+        }
         let SnoopRow { event, tid, order, length, .. } = *row;
         self.untimed += usize::from(row.at.is_none());
         let at = row.at.unwrap_or_default();
@@ -244,10 +257,6 @@ impl TraceEvents {
 
     /// An event of which something was there from an instant on.
     fn add(&mut self, event: Event, from: i64) {
-        if self.events.len() >= MOST_EVENTS {
-            self.lost += 1;
-            return;
-        }
         // A second may lie between the lines of two CPUs.
         let goes_back = self.stretches.last().is_some_and(|(_, last)| event.at < last.saturating_sub(SECOND));
         match self.stretches.last_mut().filter(|_| !self.begins_anew && !goes_back) {
@@ -470,7 +479,8 @@ impl Parser for TraceEvents {
             kswapds: is_of(|told| matches!(told, LineMeaning::OfKswapd)).map(|event| event.tid).collect(),
             kernels: self.names.iter().filter(|(name, _)| is_kernels(name)).map(|(_, number)| *number).collect(),
             tells_who_asks: is_of(|told| match told {
-                LineMeaning::Event(event) => event.role == Role::Order || snoop::tells_order(event),
+                // Of whole compactions the order that was asked for is told, too.
+                LineMeaning::Event(event) => matches!(event.role, Role::Order | Role::Whole(StallKind::Compaction)),
                 told => matches!(told, LineMeaning::Within(StallKind::Compaction)),
             })
             .next()
