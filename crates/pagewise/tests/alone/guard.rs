@@ -115,9 +115,12 @@ fn it_takes_what_a_stream_leaves_and_nothing_once_it_is_gone() {
     killed.wait().unwrap();
     drop(stream);
 
-    let rests = guarded(&desk, &["run", "--for", "5s"]);
-    assert_eq!(rests["taken"], 0, "{rests}");
-    assert!(rests["cpu"].as_f64().unwrap() < 0.01 * rests["seconds"].as_f64().unwrap(), "{rests}");
+    // The middle one of three: time for which a hypervisor lets this CPU stand still is counted as the guard's.
+    let mut rests: Vec<Value> = (0..3).map(|_| guarded(&desk, &["run", "--for", "5s"])).collect();
+    assert!(rests.iter().all(|each| each["taken"] == 0), "{rests:?}");
+    let of_a_core = |each: &Value| each["cpu"].as_f64().unwrap() / each["seconds"].as_f64().unwrap();
+    rests.sort_by(|one, other| of_a_core(one).total_cmp(&of_a_core(other)));
+    assert!(of_a_core(&rests[1]) < 0.005, "{rests:?}");
     assert_eq!(counter("pswpout"), swapped_out);
 }
 
