@@ -119,7 +119,7 @@ complete -c pagewise -n "__fish_pagewise_using_subcommand prove" -l pairs -d 'Pa
 complete -c pagewise -n "__fish_pagewise_using_subcommand prove" -l budget -d 'As many pairs as fit into this time, judged by the warm-up runs' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand prove" -l margin -d 'Differences smaller than this do not matter [default: 2%]' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand prove" -l warmup -d 'Unanalysed runs of each policy first [default: 1; with --live 0]' -r
-complete -c pagewise -n "__fish_pagewise_using_subcommand prove" -l metric -d 'What is compared and decides: wall, user, system, anon_peak, …, a name from $PAGEWISE_METRICS, or regex:PATTERN; the report has all other measures, too [default: wall; with --live system_share]' -r
+complete -c pagewise -n "__fish_pagewise_using_subcommand prove" -l metric -d 'What is compared and decides: wall, user, system, anon_peak, …, a name from $PAGEWISE_METRICS, or [NAME=]regex:PATTERN; the report has all other measures, too [default: wall; with --live system_share]' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand prove" -l direction -d 'Which way is better [default: lower]' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand prove" -l timeout -d 'A run longer than this is stopped and counts as a result' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand prove" -l steal-limit -d 'A run does not count where the hypervisor took a larger share of the CPU time' -r

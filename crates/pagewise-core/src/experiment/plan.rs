@@ -212,13 +212,21 @@ impl Workload {
     }
 }
 
+/// How the place of a metric begins that has a name beside it.
+const FOUND_BY: [&str; 2] = ["regex:", "rate:"];
+
 /// The number that is compared.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Metric {
-    /// A measure of a run, a name from `$PAGEWISE_METRICS`, or `regex:PATTERN` on the job's output.
+    /// A measure of a run, a name from `$PAGEWISE_METRICS`, or `regex:PATTERN` on the job's output. Any name where `from` says where
+    /// the number is found.
     #[serde(default = "Metric::default_name")]
     pub name: String,
+    /// Where the number is found, when its name does not say: `regex:PATTERN` on the job's output; in a live proof
+    /// `regex:PATTERN:FILE` or `rate:COMMAND`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
     /// Which way is better.
     #[serde(default)]
     pub direction: Direction,
@@ -228,6 +236,30 @@ pub struct Metric {
 }
 
 impl Metric {
+    /// Name and place of a metric as a command line has them: `wall`, `regex:PATTERN`, `score=regex:PATTERN`, `done=rate:COMMAND`.
+    #[must_use]
+    pub fn named(text: &str) -> (String, Option<String>) {
+        let is_name = |name: &str| !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "_.-".contains(c));
+        match text.split_once('=') {
+            Some((name, from)) if is_name(name) && FOUND_BY.iter().any(|begin| from.starts_with(begin)) => {
+                (name.to_owned(), Some(from.to_owned()))
+            }
+            _ => (text.to_owned(), None),
+        }
+    }
+
+    /// What says where its number is found: `from`, or else its name.
+    #[must_use]
+    pub fn place(&self) -> &str {
+        self.from.as_deref().unwrap_or(&self.name)
+    }
+
+    /// As a command line has it; what [`Metric::named`] reads.
+    #[must_use]
+    pub fn as_asked(&self) -> String {
+        self.from.iter().fold(self.name.clone(), |name, from| format!("{name}={from}"))
+    }
+
     fn default_name() -> String {
         "wall".to_owned()
     }
@@ -240,6 +272,7 @@ impl Default for Metric {
     fn default() -> Self {
         Metric {
             name: Self::default_name(),
+            from: None,
             direction: Direction::Lower,
             smallest_effect: Self::default_smallest_effect(),
         }
@@ -632,5 +665,28 @@ impl Recording {
         let stalls = self.stalls.then(|| "stalls".to_owned());
         let cgroup = self.cgroup.then(|| "the job's cgroup".to_owned());
         stacks.into_iter().chain(stalls).chain(cgroup).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_metric_is_asked_for_by_name_and_by_where_its_number_is_found() {
+        for (asked, name, from) in [
+            ("wall", "wall", None),
+            ("regex:score=([0-9]+)", "regex:score=([0-9]+)", None),
+            ("score=regex:score=([0-9]+)", "score", Some("regex:score=([0-9]+)")),
+            ("done=rate:./done --all", "done", Some("rate:./done --all")),
+            ("./p99 --of=regex:x", "./p99 --of=regex:x", None),
+            ("V=1 ./p99", "V=1 ./p99", None),
+            ("=regex:x", "=regex:x", None),
+        ] {
+            let (named, found) = Metric::named(asked);
+            assert_eq!((named.as_str(), found.as_deref()), (name, from), "{asked}");
+            let metric = Metric { name: named, from: found, ..Metric::default() };
+            assert_eq!((metric.as_asked().as_str(), metric.place()), (asked, from.unwrap_or(name)));
+        }
     }
 }

@@ -48,11 +48,5 @@ fn programs(observed: &Observed) -> Vec<Participant> {
         (None, Some(processes)) => processes.leaders(RankedBy::CpuTime, &Hits::default(), &observed.windows, None).0,
         (None, None) => Vec::new(),
     };
-    let who = |share: super::families::Share| Participant {
-        name: share.comm,
-        pid: share.pid,
-        share: Some(share.share),
-        of: "CPU time".to_owned(),
-    };
-    shares.into_iter().map(who).collect()
+    shares.into_iter().map(|share| observed.participant(share, "CPU time")).collect()
 }

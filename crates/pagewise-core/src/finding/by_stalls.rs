@@ -9,7 +9,7 @@ use super::answer::Answer;
 use super::case::{Case, Draft, Verdict, said};
 use super::document::{Confidence, Participant, Quantity, Severity, Tier};
 use super::observed::{Hits, Missing};
-use super::stalls::Stalled;
+use super::stalls::{Stalled, in_words, source_of};
 use super::{rules, words};
 use crate::import::{Kind, ON_CPU};
 use crate::recording::StallKind;
@@ -69,14 +69,14 @@ pub(super) fn name(verdict: Verdict, case: &Case<'_>) -> Verdict {
         return verdict;
     }
     let tasks = if is_seen { stalled.seen } else { stalled.durations.count() };
-    let source = format!("stalls: {}", kind.word().replace('_', " "));
+    let source = source_of(*kind);
     let mut shown = vec![said(&source, "how often", Some(tasks as f64), Quantity::Number)];
     if !is_seen {
         shown.insert(0, said(&source, "the longest, at least", Some(longest), Quantity::Seconds));
     }
     let seen = evidence.iter().filter(|line| line.value.is_some() && line.source != source);
     shown.extend(seen.cloned());
-    let of = format!("{} by {}", if is_seen { "tasks held up" } else { "time held up" }, kind.word().replace('_', " "));
+    let of = format!("{} by {}", if is_seen { "tasks held up" } else { "time held up" }, in_words(*kind));
     let who = if is_seen { &stalled.seen_who } else { &stalled.who };
     let who = who.iter().map(|share| Participant {
         name: if share.comm.is_empty() { "a process without a name".to_owned() } else { share.comm.clone() },
@@ -124,8 +124,7 @@ fn traced(case: &Case<'_>, missing: &[Missing]) -> Option<Verdict> {
     if part < TRACED_PART || stalled.worst_process_times < times_enough {
         return None;
     }
-    let word = kind.word().replace('_', " ");
-    let source = format!("stalls: {word}");
+    let source = source_of(*kind);
     let seconds = |nanoseconds: u64| nanoseconds as f64 * 1e-9;
     let shown = vec![
         said(&source, "of the time, the thread that was held up most", Some(part), Quantity::Fraction),
@@ -157,7 +156,7 @@ fn untimed(case: &Case<'_>, missing: &[Missing], stalled: &Stalled, kind: StallK
     if times < TRACED_TIMES || long < UNTIMED_LENGTH {
         return None;
     }
-    let source = format!("stalls: {}", kind.word().replace('_', " "));
+    let source = source_of(kind);
     let longest = stalled.durations.longest() as f64 * 1e-9;
     Some(Verdict::Found(Box::new(Draft {
         summary: format!(

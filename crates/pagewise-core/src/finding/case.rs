@@ -2,13 +2,13 @@
 
 use super::answer::Answer;
 use super::document::{Confidence, Cost, Evidence, Participant, Quantity, Severity, Tier};
-use super::families::{ENOUGH_SAMPLES, Family, Share};
+use super::families::{ENOUGH_SAMPLES, Family};
 use super::observed::{Hits, Missing, Observed, Track, WINDOW, Windows};
 use super::processes::RankedBy;
 use super::proposal::Proposal;
 use super::rule::{Rule, Threshold};
 use super::signal;
-use super::stalls::Stalled;
+use super::stalls::{Stalled, in_words, source_of};
 use super::words;
 use crate::recording::StallKind;
 use crate::stats::clopper_pearson;
@@ -385,7 +385,11 @@ impl<'a> Case<'a> {
     pub fn who(&self, family: Family, not: &[Family], over: &Hits) -> Vec<Participant> {
         let Some(profile) = &self.observed.profile else { return Vec::new() };
         let of = format!("samples of {}", family.words());
-        profile.who(family, not, over, self.windows()).into_iter().map(|share| who_of(share, &of)).collect()
+        profile
+            .who(family, not, over, self.windows())
+            .into_iter()
+            .map(|share| self.observed.participant(share, &of))
+            .collect()
     }
 
     /// What stacks say, and where they are too few to say it and stalls deny it, what stalls leave room for: no task is on a
@@ -409,7 +413,7 @@ impl<'a> Case<'a> {
             (on_cpu > 0.0).then(|| stalled.durations.total() as f64 * 1e-9 / on_cpu)
         });
         let Some(most) = most.filter(|most| !threshold.holds(*most)) else { return stacks };
-        let source = format!("stalls: {}, of busy CPU", kind.word().replace('_', " "));
+        let source = format!("{}, of busy CPU", source_of(kind));
         let line = evidence(&threshold, &source, Some(most));
         let evidence = vec![Evidence { name: format!("{}, at most", threshold.name), ..line }];
         TierAnswer { answer: Answer::No, evidence, missing: Vec::new(), share: None, ..stacks }
@@ -458,7 +462,7 @@ impl<'a> Case<'a> {
                 return TierAnswer::silent(Tier::Stalls, "stalls", &why);
             }
         };
-        let source = format!("stalls: {}", kind.word().replace('_', " "));
+        let source = source_of(kind);
         let (answer, share, mut shown) = judge(&stalled, &source);
         let total = stalled.durations.total() as f64 * 1e-9;
         shown.push(said(&source, "all tasks together", Some(total), Quantity::Seconds));
@@ -505,8 +509,8 @@ impl<'a> Case<'a> {
 
     /// Who was held up by a kind, by time.
     pub(super) fn who_stalled(&self, stalled: &Stalled, kind: StallKind) -> Vec<Participant> {
-        let of = format!("time held up by {}", kind.word().replace('_', " "));
-        stalled.who.iter().map(|share| who_of(share.clone(), &of)).collect()
+        let of = format!("time held up by {}", in_words(kind));
+        stalled.who.iter().map(|share| self.observed.participant(share.clone(), &of)).collect()
     }
 
     /// Names the processes that lead by a measure where neither stacks nor stalls named anybody. It is no evidence: a process
@@ -514,7 +518,7 @@ impl<'a> Case<'a> {
     pub fn name(&self, draft: &mut Draft, by: RankedBy) {
         let Some(processes) = self.observed.processes.as_ref().filter(|_| draft.who.is_empty()) else { return };
         let (leaders, of) = processes.leaders(by, &draft.hits, self.windows(), self.observed.memory());
-        draft.who = leaders.into_iter().map(|share| who_of(share, of)).collect();
+        draft.who = leaders.into_iter().map(|share| self.observed.participant(share, of)).collect();
     }
 
     /// What counters say about the mechanism: a quantity on average where it hits.
@@ -683,15 +687,6 @@ fn of_beside(name: &str, part: f64) -> Evidence {
         holds: Some(part >= MOST_BESIDE_LOCKS),
         ..said("stacks", name, Some(part), Quantity::Fraction)
     }
-}
-
-/// What `record --redact` leaves has no name and no number.
-fn who_of(share: Share, of: &str) -> Participant {
-    let (name, pid) = match share.comm.as_str() {
-        "" => ("processes whose names were not kept".to_owned(), None),
-        _ => (share.comm, share.pid),
-    };
-    Participant { name, pid, share: Some(share.share), of: of.to_owned() }
 }
 
 impl TierAnswer {

@@ -305,7 +305,7 @@ pub struct MissingView {
 /// A process that takes part. Names are of the programs' authors: not safe to print as they are.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Participant {
-    /// Name of the thread, or what stands for a group.
+    /// Name of the process, or of the thread of it that has most, or what stands for a group.
     pub name: String,
     /// Process id; null where it is not known.
     pub pid: Option<u32>,

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 /// A process seen with something, and its part of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Share {
-    /// Name of the thread. Not safe to print as it is.
+    /// Name of the process, or of the thread that has most of it. Not safe to print as it is.
     pub comm: String,
     /// Process id, where it is known.
     pub pid: Option<u32>,
@@ -513,7 +513,7 @@ impl ProfileSeen {
         work
     }
 
-    /// The threads that CPUs ran most, as parts of all samples on a busy CPU.
+    /// The processes that CPUs ran most, as parts of all samples on a busy CPU.
     #[must_use]
     pub fn busiest(&self) -> Vec<Share> {
         let mut by: BTreeMap<(&str, Option<u32>), u64> = BTreeMap::new();
@@ -545,15 +545,46 @@ impl ProfileSeen {
     }
 }
 
-/// The three largest, as parts of the sum.
+/// The three largest, as parts of the sum. Threads of one process are one, called as the one of them that has most.
 pub(super) fn shares(by: BTreeMap<(&str, Option<u32>), u64>) -> Vec<Share> {
     let all = by.values().fold(0u64, |sum, count| sum.saturating_add(*count));
-    let mut sorted: Vec<((&str, Option<u32>), u64)> = by.into_iter().filter(|(_, count)| *count > 0).collect();
-    sorted.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let mut threads: Vec<((&str, Option<u32>), u64)> = by.into_iter().filter(|(_, count)| *count > 0).collect();
+    threads.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let mut of_process: BTreeMap<u32, usize> = BTreeMap::new();
+    let mut processes: Vec<((&str, Option<u32>), u64)> = Vec::new();
+    for (who, count) in threads {
+        let pid = who.1.filter(|pid| *pid != 0);
+        let place = pid.map_or(processes.len(), |pid| *of_process.entry(pid).or_insert(processes.len()));
+        match processes.get_mut(place) {
+            Some((_, sum)) => *sum = sum.saturating_add(count),
+            None => processes.push((who, count)),
+        }
+    }
+    processes.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     let share = |((comm, pid), count): ((&str, Option<u32>), u64)| Share {
         comm: comm.to_owned(),
         pid,
         share: count as f64 / all.max(1) as f64,
     };
-    sorted.into_iter().take(3).map(share).collect()
+    processes.into_iter().take(3).map(share).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_of_a_process_are_one_and_names_without_a_process_are_their_own() {
+        let by = BTreeMap::from([
+            (("C2 CompilerThre", Some(7)), 30),
+            (("G1 Conc#0", Some(7)), 25),
+            (("kswapd0", Some(9)), 40),
+            (("awk", None), 4),
+            (("sed", None), 1),
+        ]);
+        let told: Vec<(String, Option<u32>, f64)> =
+            shares(by).into_iter().map(|share| (share.comm, share.pid, share.share)).collect();
+        let wanted = [("C2 CompilerThre", Some(7), 0.55), ("kswapd0", Some(9), 0.4), ("awk", None, 0.04)];
+        assert_eq!(told, wanted.map(|(name, pid, share)| (name.to_owned(), pid, share)));
+    }
 }

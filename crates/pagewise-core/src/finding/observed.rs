@@ -13,7 +13,8 @@ pub use fold::Folded;
 pub use settings::Settings;
 pub use track::{Hits, Missing, Track};
 
-use super::families::ProfileSeen;
+use super::document::Participant;
+use super::families::{ProfileSeen, Share};
 use super::processes::ProcessesSeen;
 use super::signal::{self, Part, Quantity};
 use super::stalls::StallsSeen;
@@ -364,6 +365,17 @@ impl Observed {
         let rest = [&signal::CPU_IOWAIT, &signal::CPU_STEAL].map(|signal| self.rate(signal).or_zero());
         let unused = rest.iter().fold(self.rate(&signal::CPU_IDLE), |sum, part| sum.plus(part));
         self.cpu_time().with(&unused, |all, unused| Some((all - unused).max(0.0)))
+    }
+
+    /// Who has a part of something, by the name of the process where that was seen. What `record --redact` leaves has no name and
+    /// no number.
+    pub(super) fn participant(&self, share: Share, of: &str) -> Participant {
+        let called = self.processes.as_ref().zip(share.pid).and_then(|(seen, pid)| seen.name_of(pid));
+        let (name, pid) = match called.unwrap_or(share.comm) {
+            name if name.is_empty() => ("processes whose names were not kept".to_owned(), None),
+            name => (name, share.pid),
+        };
+        Participant { name, pid, share: Some(share.share), of: of.to_owned() }
     }
 
     /// The part of all CPU time that was used. Of a listing as its tool counts it: collectl counts what was taken, too.

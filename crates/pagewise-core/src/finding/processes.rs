@@ -86,6 +86,13 @@ impl ProcessesSeen {
         }
     }
 
+    /// What the process of this number was called when it was last seen.
+    #[must_use]
+    pub fn name_of(&self, pid: u32) -> Option<String> {
+        let rows = self.walks.iter().rev().flat_map(|walk| &walk.rows);
+        rows.into_iter().find(|row| row.pid == pid).map(|row| row.name().into_owned())
+    }
+
     /// Page faults a second, without those that waited for a disk, of the processes that lived from one walk to the next.
     /// `None`: there is no time between walks.
     #[must_use]

@@ -11,6 +11,16 @@ use std::collections::BTreeMap;
 /// The source of gaps in them; those of one kind have its word after a dot.
 const SOURCE: &str = "stalls";
 
+/// A kind in words: `direct reclaim`.
+pub(super) fn in_words(kind: StallKind) -> String {
+    kind.word().replace('_', " ")
+}
+
+/// What a line of evidence that stalls of a kind gave has as its source.
+pub(super) fn source_of(kind: StallKind) -> String {
+    format!("{SOURCE}: {}", in_words(kind))
+}
+
 /// The stalls of a recording.
 #[derive(Debug)]
 pub struct StallsSeen {

@@ -3,6 +3,7 @@
 //! The headings differ with the options (`-T`, `-U`, `-e`); every column but the name of the task is one word. Without `-T` no row has a time.
 
 use super::times::seconds;
+use super::trace_events::LONGEST_TOLD;
 use super::words::decimal;
 use crate::recording::StallKind;
 use crate::recording::stall_events::{Role, StallEvent};
@@ -10,6 +11,9 @@ use crate::recording::stall_events::{Role, StallEvent};
 /// What a row of either tells, as an event of a trace.
 static FREED: StallEvent = whole("drsnoop", StallKind::DirectReclaim);
 static COMPACTED: StallEvent = whole("compactsnoop", StallKind::Compaction);
+
+/// Milliseconds.
+const LONGEST: f64 = LONGEST_TOLD as f64 / 1e6;
 
 const fn whole(name: &'static str, kind: StallKind) -> StallEvent {
     StallEvent { name, role: Role::Whole(kind), order: None, outcome: None, duration: None }
@@ -79,7 +83,7 @@ impl SnoopTable {
         // The name of a task may have blanks.
         let from = words.len().checked_sub(self.behind).filter(|from| *from > self.before)?;
         let (left, right) = (&words[..self.before], &words[from..]);
-        let milliseconds = decimal(right[self.latency]).filter(|length| (0.0..1e9).contains(length))?;
+        let milliseconds = decimal(right[self.latency]).filter(|length| (0.0..=LONGEST).contains(length))?;
         let at = match self.time {
             Some(place) => Some(seconds(left[place])?),
             None => None,
@@ -146,7 +150,9 @@ mod tests {
             assert!(SnoopTable::of_headings(headings).is_none(), "{headings}");
         }
         let table = "COMM           PID     LAT(ms) PAGES";
-        for line in ["", "^C", "java 12", "java 12 0.1 64 more words than there are but", "java x 0.1 64"] {
+        for line in
+            ["", "^C", "java 12", "java 12 0.1 64 more words than there are but", "java x 0.1 64", "java 12 60001.0 64"]
+        {
             assert!(row(table, line).is_none(), "{line}");
         }
     }

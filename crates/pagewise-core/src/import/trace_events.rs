@@ -26,7 +26,7 @@ const MOST_INSTANTS: usize = 20_000;
 
 /// No stall that an event tells by itself is longer, in nanoseconds: the kernel lets a writer wait for 0.2 s (`MAX_PAUSE`) and a task that
 /// reclaims for some tenths.
-const LONGEST_TOLD: i64 = 60 * SECOND;
+pub(super) const LONGEST_TOLD: i64 = 60 * SECOND;
 
 /// Events that a thread has only while it compacts or reclaims: where its beginnings and ends were not traced, it was at it from the first of
 /// them to the last, as long as no two are further apart than [`APART`].

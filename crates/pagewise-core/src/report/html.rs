@@ -12,7 +12,7 @@ use super::script::Script;
 use super::two_arms::TwoArms;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
-use minijinja::{AutoEscape, Environment, UndefinedBehavior};
+use minijinja::{AutoEscape, Environment, HtmlEscape, UndefinedBehavior, Value};
 use serde::Serialize;
 
 /// The built-in templates do not fit the report: a defect of this version, not of the trial.
@@ -56,10 +56,20 @@ pub(super) fn environment() -> Result<Environment<'static>, TemplateError> {
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
     environment.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);
+    environment.add_filter("with_names", with_names);
     for (name, source) in TEMPLATES {
         environment.add_template(name, source)?;
     }
     Ok(environment)
+}
+
+/// A text in which what stands between backticks is set as a name.
+fn with_names(text: &str) -> Value {
+    let escaped = |(place, piece): (usize, &String)| match place % 2 {
+        0 => HtmlEscape(piece).to_string(),
+        _ => format!("<code>{}</code>", HtmlEscape(piece)),
+    };
+    Value::from_safe_string(content::pieces(text).iter().enumerate().map(escaped).collect())
 }
 
 /// The report as one HTML document.
@@ -85,4 +95,17 @@ pub fn html(report: &Report) -> Result<String, TemplateError> {
         flame_note: report.flames.as_ref().map_or_else(String::new, arms::note),
     };
     Ok(environment.get_template("page")?.render(Serde(page))?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_set_as_names_and_whatever_they_hold_stays_text() {
+        let set =
+            |text: &str| environment().unwrap().render_str("{{ t | with_names }}", minijinja::context!(t => text));
+        assert_eq!(set("of `a` and `<b>` & c").unwrap(), "of <code>a</code> and <code>&lt;b&gt;</code> &amp; c");
+        assert_eq!(set("an odd ` in <it>").unwrap(), "an odd ` in &lt;it&gt;");
+    }
 }

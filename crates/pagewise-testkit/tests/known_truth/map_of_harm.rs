@@ -102,8 +102,13 @@ fn of_guards(analysis: &Analysis) -> String {
             let cpu = |one: &Comparison| cpu_for_each_gib(one).map(|[_, cpu]| cpu);
             let cpu =
                 cpu(kernel).zip(cpu(guarded)).map_or_else(String::new, |(before, after)| format!("{before} → {after}"));
+            let rate = |one: &Comparison| measure(one, "stream_rate").map(|one| one.b_mean / 1e9);
+            let got = rate(kernel)
+                .zip(rate(guarded))
+                .filter(|_| !cpu.is_empty())
+                .map_or_else(String::new, |(before, after)| format!("{before:.2} → {after:.2}"));
             text.push_str(&format!(
-                "| {} | {metric} | {arm} | {} | {} | {against} | {removed} | {} | {cpu} |\n",
+                "| {} | {metric} | {arm} | {} | {} | {against} | {removed} | {} | {got} | {cpu} |\n",
                 analysis.name.replace('-', " "),
                 percent(kernel),
                 percent(guarded),
@@ -116,8 +121,8 @@ fn of_guards(analysis: &Analysis) -> String {
 
 fn guards() -> String {
     let head = "| cell | metric | arm | buffered against same misses | arm against same misses | arm against buffered | removed | n | \
-                CPU, s/GiB: stream + kswapd + guard, buffered → arm |\n\
-                | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n";
+                the stream, GB/s: buffered → arm | CPU, s/GiB: stream + kswapd + guard, buffered → arm |\n\
+                | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n";
     std::iter::once(head.to_owned()).chain(analyses("guard").iter().map(of_guards)).collect()
 }
 
@@ -160,7 +165,6 @@ fn published() -> String {
     text
 }
 
-/// A row for each cell in which it was asked whether anybody beside a guard is worse off.
 /// A row for each cell and pair of arms that differ in how much the guard takes at a time, or in whether there is one.
 fn batches() -> String {
     let mut text = String::from(
@@ -185,6 +189,7 @@ fn batches() -> String {
     text
 }
 
+/// A row for each cell in which it was asked whether anybody beside a guard is worse off.
 fn no_harm() -> String {
     let mut text = String::from(
         "| cell | steps together, with the guard | what the stream got | hits of the hot file: without, with | n | \

@@ -20,7 +20,7 @@ use pagewise_host::guard::status::{self, OfDomain, Running};
 use pagewise_host::guard::{DomainName, Streamer};
 use pagewise_host::process::Interrupt;
 use pagewise_host::root::Root;
-use pagewise_host::source::guard_threads;
+use pagewise_host::source::{guard_threads, kernel_threads};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -217,6 +217,9 @@ pub(crate) fn run(args: &GuardArgs, global: &Global) -> Result<ExitCode, Failure
 #[derive(Serialize)]
 struct Report {
     schema: &'static str,
+    /// How long it ran, and the CPU time of every kswapd meanwhile; seconds.
+    seconds: f64,
+    kswapd: f64,
     domains: Vec<Guarded>,
 }
 
@@ -301,7 +304,9 @@ fn run_guard(args: &RunArgs, global: &Global, acts: bool) -> Result<ExitCode, Fa
             None => said.entry(domain.clone()).or_default().tell(domain, told),
         }
     };
+    let (kswapd, began) = (kernel_threads::kswapd_cpu(&root), Instant::now());
     let done = guards.run(at_most, &interrupt, &tell).map_err(|error| Failure::NotPossible(anyhow!(error)))?;
+    let (kswapd, seconds) = (kernel_threads::kswapd_cpu(&root) - kswapd, began.elapsed().as_secs_f64());
     let mut said = said.into_inner().unwrap_or_else(PoisonError::into_inner);
     let domain = |(domain, done): (DomainName, GuardSummary)| {
         let DomainMessages { mode, learnt, streams, .. } = said.remove(&domain).unwrap_or_default();
@@ -312,9 +317,13 @@ fn run_guard(args: &RunArgs, global: &Global, acts: bool) -> Result<ExitCode, Fa
         output::note(&format!("no cgroup of the pattern {pattern} had a limit meanwhile: nothing was guarded"));
     }
     if global.json {
-        output::json(&Report { schema: "pagewise.guard/2", domains });
+        output::json(&Report { schema: "pagewise.guard/2", seconds, kswapd, domains });
     } else {
         domains.iter().for_each(|one| output::data(&output::wrapped(&summary(one, acts), 79, 2)));
+        if domains.iter().any(|one| matches!(one.domain, DomainName::Node(_))) {
+            let direct = domains.iter().map(|one| one.done.direct).sum();
+            output::data(&output::wrapped(&of_kswapd(kswapd, seconds, direct, acts), 79, 2));
+        }
         let streams: Vec<String> = domains.iter().flat_map(|one| one.streams.iter().map(streamed)).collect();
         if !streams.is_empty() {
             output::data(&output::wrapped(&format!("{}. {ADVICE}", streams.join("; ")), 79, 2));
@@ -418,6 +427,26 @@ fn summary(Guarded { domain, done, learnt, .. }: &Guarded, acts: bool) -> String
         done.latest * 1e3,
         learnt.as_ref().and_then(filling).unwrap_or_default(),
     )
+}
+
+/// Below this part of a core kswapd costs nobody anything that could be told. Ours.
+const LITTLE_OF_KSWAPD: f64 = 0.005;
+
+/// What the kernel did by itself, and, without a guard, whether there is anything for one to do.
+fn of_kswapd(used: f64, seconds: f64, direct: u64, acts: bool) -> String {
+    let core = used / seconds.max(1e-9);
+    let said = format!("kswapd used {used:.2} s of CPU meanwhile ({:.1} % of a core)", core * 100.0);
+    match (acts, core < LITTLE_OF_KSWAPD && direct == 0) {
+        (true, _) => format!("{said}."),
+        (false, true) => {
+            format!(
+                "{said}, and no program reclaimed by itself: a guard of this host would have had nothing to give back."
+            )
+        }
+        (false, false) => {
+            format!("{said}. A guard does that work before it is due; what a program gains by it only a proof can say.")
+        }
+    }
 }
 
 /// Why the guard was too late, as far as that is known: ` (12 while it left memory to the kernel, 3 when it was woken late)`.
@@ -609,6 +638,11 @@ mod tests {
         let both = " A GiB that came in took 0.31 s of kernel time with it, and 0.45 s where the kernel reclaimed.";
         assert_eq!(filling(&seen(Some(0.312), Some(0.448))).as_deref(), Some(both));
         assert_eq!(filling(&seen(Some(0.312), None)), None);
+        assert_eq!(of_kswapd(0.004, 60.0, 0, true), "kswapd used 0.00 s of CPU meanwhile (0.0 % of a core).");
+        assert!(of_kswapd(0.004, 60.0, 0, false).ends_with("nothing to give back."));
+        for (used, direct) in [(3.1, 0), (0.004, 2)] {
+            assert!(of_kswapd(used, 60.0, direct, false).ends_with("only a proof can say."));
+        }
         assert_eq!(explained(&GuardSummary { too_late: 4, ..GuardSummary::default() }), "");
         let done =
             GuardSummary { too_late: 16, left_to_kernel: 12, for_blocks: 1, woken_late: 3, ..GuardSummary::default() };

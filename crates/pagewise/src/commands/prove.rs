@@ -61,9 +61,9 @@ pub(crate) struct ProveArgs {
     /// Unanalysed runs of each policy first [default: 1; with --live 0]
     #[arg(long, value_name = "N")]
     warmup: Option<u32>,
-    /// What is compared and decides: wall, user, system, anon_peak, …, a name from $PAGEWISE_METRICS, or regex:PATTERN; the report
-    /// has all other measures, too [default: wall; with --live system_share]
-    #[arg(long, value_name = "NAME|regex:…")]
+    /// What is compared and decides: wall, user, system, anon_peak, …, a name from $PAGEWISE_METRICS, or [NAME=]regex:PATTERN; the
+    /// report has all other measures, too [default: wall; with --live system_share]
+    #[arg(long, value_name = "NAME|[NAME=]regex:…")]
     metric: Vec<String>,
     /// Which way is better [default: lower]
     #[arg(long, value_name = "lower|higher")]
@@ -180,7 +180,7 @@ const EXAMPLES: &str = "Examples:
   pagewise prove --aa now --pairs 10 -- ./job
   pagewise prove --live --a now --b thp.defrag=madvise --block 30s --pairs 8
   pagewise prove --live --a now --b vm.swappiness=1 --pid 4711 --budget 20m \\
-      --metric 'regex:took=([0-9.]+):/var/log/job.log'
+      --metric 'took=regex:took=([0-9.]+):/var/log/job.log'
 
 The service above appends {\"name\":\"rate\",\"value\":12.5} to $PAGEWISE_METRICS. --aa \
 shows the host's noise floor. --pairs takes 4 and more. Below 7 the randomisation test has too few orders to reach 5 %, \
@@ -260,13 +260,14 @@ impl ProveArgs {
     fn plan(&self) -> Result<Plan, Failure> {
         let (a, b) = self.policies()?;
         let workload = self.planned_workload()?;
-        let metric = self.metric.first().cloned().unwrap_or_else(|| "wall".to_owned());
-        if let Some(pattern) = number_pattern::of_metric(&metric) {
-            NumberPattern::parse(pattern).map_err(|error| Failure::Usage(anyhow!("--metric {metric}: {error}")))?;
+        let metric = self.asked_metric("wall");
+        if let Some(pattern) = number_pattern::of_metric(metric.place()) {
+            let wrong = |error| Failure::Usage(anyhow!("--metric {}: {error}", metric.as_asked()));
+            NumberPattern::parse(pattern).map_err(wrong)?;
         }
         self.check_numbers()?;
-        let direction =
-            self.direction.or_else(|| own_measure::direction(&metric, measures_of(&workload))).unwrap_or_default();
+        let known = own_measure::direction(&metric.name, measures_of(&workload));
+        let metric = Metric { direction: self.direction.or(known).unwrap_or_default(), ..metric };
         let drop_caches = match self.drop_caches.as_str() {
             "yes" => DropCaches::Yes,
             "no" => DropCaches::No,
@@ -280,7 +281,7 @@ impl ProveArgs {
             warm_memory: self.warm_memory.clone(),
             ..self.design()
         };
-        self.plan_of([&a, &b], workload, (metric, direction), design, None)
+        self.plan_of([&a, &b], workload, metric, design, None)
     }
 
     /// What every proof's design has.
@@ -299,7 +300,7 @@ impl ProveArgs {
         &self,
         [a, b]: [&Policy; 2],
         workload: PlannedWorkload,
-        (metric, direction): (String, Direction),
+        metric: Metric,
         design: Design,
         live: Option<Live>,
     ) -> Result<Plan, Failure> {
@@ -312,9 +313,8 @@ impl ProveArgs {
             }
         };
         let levels = IndexMap::from([(level_a.clone(), policy_words(a)), (level_b.clone(), policy_words(b))]);
-        let smallest_effect = self.margin.unwrap_or(Fraction(0.02)).to_string();
         let plan = Plan {
-            metrics: vec![Metric { name: metric, direction, smallest_effect }],
+            metrics: vec![metric],
             factors: vec![Factor { name: "policy".to_owned(), also: Vec::new(), levels }],
             design,
             contrasts: vec![Contrast {
@@ -330,6 +330,13 @@ impl ProveArgs {
         };
         order::draw(&plan).map_err(|error| Failure::Usage(anyhow!(error)))?;
         Ok(plan)
+    }
+
+    /// The metric that was asked for, or this one; lower is better unless it was said.
+    fn asked_metric(&self, default: &str) -> Metric {
+        let (name, from) = Metric::named(self.metric.first().map_or(default, String::as_str));
+        let smallest_effect = self.margin.unwrap_or(Fraction(0.02)).to_string();
+        Metric { name, from, direction: self.direction.unwrap_or_default(), smallest_effect }
     }
 
     fn warmup(&self) -> u32 {
@@ -508,7 +515,7 @@ fn repeat_line(plan: &Plan, warmup: u32) -> String {
     option("pairs", plan.design.blocks.to_string());
     option("seed", plan.design.seed.to_string());
     option("margin", plan.metric().smallest_effect.clone());
-    option("metric", plan.metric().name.clone());
+    option("metric", plan.metric().as_asked());
     let known = own_measure::direction(&plan.metric().name, measures_of(&plan.workload)).unwrap_or_default();
     if live.is_some() || known != plan.metric().direction {
         option("direction", direction_word(plan.metric().direction).to_owned());

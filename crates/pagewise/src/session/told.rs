@@ -5,7 +5,7 @@ use crate::output;
 use crate::progress::live::LiveProgress;
 use crate::progress::{StepProgress, TrialProgress};
 use anyhow::anyhow;
-use pagewise_core::experiment::live::{Ended, EndedBy};
+use pagewise_core::experiment::live::{Ended, EndedBy, RUN_BY_RUN};
 use pagewise_core::experiment::plan::Plan;
 use pagewise_host::process::Interrupt;
 use pagewise_host::progress::Progress;
@@ -80,8 +80,9 @@ impl TerminalProgress {
 
 fn ended_early(ended: &Ended) -> String {
     let left = match ended.by {
-        EndedBy::ForeignChange => "that is left as it is, and all else is as it was",
-        EndedBy::Job | EndedBy::Bound => "this host is as it was",
+        EndedBy::ForeignChange => "that is left as it is, and all else is as it was".to_owned(),
+        EndedBy::Job => format!("this host is as it was. {RUN_BY_RUN}"),
+        EndedBy::Bound => "this host is as it was".to_owned(),
     };
     format!("ended early: {}; {left}", ended.reason)
 }

@@ -78,7 +78,9 @@ fn counter(name: &str) -> u64 {
 fn guarded(desk: &TempDir, args: &[&str]) -> Value {
     let output = pagewise(desk).args(["--json", "guard"]).args(args).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    serde_json::from_slice::<Value>(&output.stdout).unwrap()["domains"][0].clone()
+    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!((0.0..told["seconds"].as_f64().unwrap()).contains(&told["kswapd"].as_f64().unwrap()), "{told}");
+    told["domains"][0].clone()
 }
 
 #[test]

@@ -216,6 +216,7 @@ fn the_end_of_the_command_ends_the_proof_and_a_proof_ends_its_command() {
     assert_eq!(analysis["ended_early"]["by"], "job");
     assert_eq!(analysis["comparisons"][0]["conclusion"], "inconclusive");
     assert!(out(&output).contains("ended-early"), "{}", out(&output));
+    assert!(err(&output).contains("compared run by run"), "{}", err(&output));
     let again = desk.pagewise("prove", &["--resume", "short.trial"]).output().unwrap();
     assert_exit(&again, 5);
     assert!(err(&again).contains("this proof is over"), "{}", err(&again));

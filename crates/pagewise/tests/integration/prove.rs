@@ -110,8 +110,11 @@ fn a_metric_of_the_users_own_is_compared() {
     // A tenth of noise: of what never varies nothing is said.
     let script = "R=$V.$(date +%1N); echo \"{\\\"name\\\":\\\"rate\\\",\\\"value\\\":$R,\\\"unit\\\":\\\"MB/s\\\"}\" \
                   >> $PAGEWISE_METRICS; echo score=$R";
-    for metric in ["rate", r"regex:score=([0-9.]+)"] {
-        let name = if metric == "rate" { "m" } else { "r" };
+    for (metric, name, called) in [
+        ("rate", "m", "rate"),
+        (r"regex:score=([0-9.]+)", "r", r"regex:score=([0-9.]+)"),
+        (r"score=regex:score=([0-9.]+)", "s", "score"),
+    ] {
         let output = desk.run(&[
             "--a",
             "env.V=10",
@@ -135,6 +138,7 @@ fn a_metric_of_the_users_own_is_compared() {
         assert_exit(&output, 0);
         let analysis = desk.analysis(&format!("{name}.trial"));
         assert_eq!(analysis["comparisons"][0]["conclusion"], "better", "{metric}: {analysis}");
+        assert_eq!(analysis["comparisons"][0]["metric"], called);
         assert_eq!(analysis["comparisons"][0]["a_values"]["mean"].as_f64().unwrap().floor(), 10.0);
     }
 }
@@ -647,7 +651,7 @@ fn the_command_that_repeats_a_trial_asks_the_same_question() {
         "--margin",
         "5%",
         "--metric",
-        "regex:score=([0-9]+)",
+        "score=regex:score=([0-9]+)",
         "--direction",
         "higher",
         "--warmup",

@@ -6,7 +6,7 @@ use super::{BlockDifference, Declared, Warning};
 use crate::comparison::doubts::{LEVEL_OF_DOUBTS, warning};
 use crate::comparison::ratio::change;
 use crate::comparison::words::p_value;
-use crate::experiment::live::{EndedBy, half_of};
+use crate::experiment::live::{EndedBy, RUN_BY_RUN, half_of};
 use crate::experiment::order::FEWEST_PAIRS;
 
 /// Each order must occur this often, or its spread cannot be told from the period effect.
@@ -37,9 +37,12 @@ pub(super) fn ended_early(declared: &Declared<'_>, comparisons: &[Estimated]) ->
         EndedBy::ForeignChange => "someone else took a setting into their hands",
     };
     let consequence = match ended.by {
-        EndedBy::Job | EndedBy::ForeignChange => "",
+        EndedBy::Job => format!(" {RUN_BY_RUN}"),
+        EndedBy::ForeignChange => String::new(),
         // What stops a proof when it looks bad also decides which pairs are left.
-        EndedBy::Bound => " An end that depends on what was measured leaves the calmer pairs, so the numbers flatter.",
+        EndedBy::Bound => {
+            " An end that depends on what was measured leaves the calmer pairs, so the numbers flatter.".to_owned()
+        }
     };
     let text = format!(
         "The proof ended before its plan because {what}: {}. The {} of {} pairs that were complete are analysed, the cut \

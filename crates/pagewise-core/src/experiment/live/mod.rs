@@ -118,6 +118,10 @@ pub fn mark(instant: Instant, planned: &PlannedPoint, attempt: u32) -> String {
     format!("{word}: {name}, attempt {attempt}, {}", planned.cell)
 }
 
+/// What is said to whoever proves something on a job that ends by itself.
+pub const RUN_BY_RUN: &str = "A job that is shorter than the proof is compared run by run: pagewise prove with the same --a and --b and no --live; a \
+                              guard is a setting there, too (--a guard=off --b guard=on).";
+
 /// What ended a live proof before its plan did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]

@@ -10,6 +10,7 @@ use crate::experiment::live::metric::LiveMetric;
 use crate::experiment::live::switching;
 use crate::experiment::number_pattern::{self, NumberPattern};
 use crate::experiment::order::{FEWEST_PAIRS, williams_rows};
+use crate::metric;
 use crate::recording::stack::RATES;
 use crate::spelling::{did_you_mean, is_unsafe};
 use crate::tunable::policy::Policy;
@@ -115,9 +116,20 @@ impl Problems {
                 self.add(place("name"), "a metric needs a name, such as \"wall\"");
             }
             // A live proof's names a file, too.
-            let pattern = number_pattern::of_metric(&metric.name).filter(|_| plan.live.is_none());
+            let key = if metric.from.is_some() { "from" } else { "name" };
+            let pattern = number_pattern::of_metric(metric.place()).filter(|_| plan.live.is_none());
             if let Some(Err(error)) = pattern.map(NumberPattern::parse) {
-                self.add(place("name"), error.to_string());
+                self.add(place(key), error.to_string());
+            }
+            if metric.from.is_some() && metric::find(&metric.name).is_some() {
+                let why = format!("'{}' is a measure of every run; call what `from` finds something else", metric.name);
+                self.add(place("name"), why);
+            }
+            if metric.from.is_some() && pattern.is_none() && plan.live.is_none() {
+                self.add(
+                    place("from"),
+                    "write it like \"regex:score=([0-9.]+)\"; what else reports has its name alone",
+                );
             }
             if !seen.insert(&metric.name) {
                 self.add(place("name"), format!("the metric '{}' is declared twice", metric.name));
@@ -518,8 +530,9 @@ impl Problems {
             self.add(["live".into()], why);
         }
         for (index, metric) in plan.metrics.iter().enumerate() {
-            if let Err(error) = LiveMetric::parse(&metric.name) {
-                self.add([Step::from("metric"), index.into(), "name".into()], error.to_string());
+            if let Err(error) = LiveMetric::parse(metric.place()) {
+                let key = if metric.from.is_some() { "from" } else { "name" };
+                self.add([Step::from("metric"), index.into(), key.into()], error.to_string());
             }
         }
         let policies: Vec<Policy> = plan
@@ -728,6 +741,9 @@ mod tests {
             (HEAD, "[recording]\nhz = 0\nstalls = true\n", "hz = 0 records nothing"),
             (HEAD, "[[metric]]\nname = 'wall'\n[[metric]]\nname = 'wall'\n", "declared twice"),
             (HEAD, "[metric]\nsmallest_effect = '2'\n", "like \"2%\""),
+            (HEAD, "[metric]\nname = 'wall'\nfrom = 'regex:a=(1)'\n", "'wall' is a measure of every run"),
+            (HEAD, "[metric]\nname = 'score'\nfrom = 'rate:./job'\n", "like \"regex:score=([0-9.]+)\""),
+            (HEAD, "[metric]\nname = 'score'\nfrom = 'regex:('\n", "no regular expression"),
         ] {
             let error = source::read(&format!("{head}{BODY}{tail}"), "x.toml").expect_err(tail);
             assert!(error.why.contains(wanted), "{tail}: {error}");

@@ -51,7 +51,7 @@ fn unknown_metric(
     counters: Option<&BTreeSet<String>>,
 ) -> Option<String> {
     let name = metric.name.as_str();
-    if is_measure(name, own) || number_pattern::of_metric(name).is_some() {
+    if is_measure(name, own) || number_pattern::of_metric(metric.place()).is_some() {
         return None;
     }
     if counters.is_some_and(|counters| counters.contains(name)) {

@@ -249,7 +249,7 @@ impl Session<'_> {
         if let Some((key, why)) = live.problems().into_iter().next() {
             return Err(SessionError::Live { key, why });
         }
-        let metric = LiveMetric::parse(&plan.metric().name)?;
+        let metric = LiveMetric::parse(plan.metric().place())?;
         let told = told_of_log(&metric, !plan.workload.run.is_empty())
             .map_err(|why| SessionError::Trial(TrialError::NoLiveMetric { metric: plan.metric().name.clone(), why }))?;
         if let Some(pid) = live.pid {

@@ -31,7 +31,7 @@ impl Session<'_> {
     ) -> Result<Bundle, SessionError> {
         let HeldHost { journal, lock } = held;
         let has_command = !plan.workload.run.is_empty();
-        let metric = LiveMetric::parse(&plan.metric().name)?;
+        let metric = LiveMetric::parse(plan.metric().place())?;
         let metric = BlockMetric::ready(&metric, has_command, &self.interrupt)
             .map_err(|why| TrialError::NoLiveMetric { metric: plan.metric().name.clone(), why })?;
         let mut job = match live.pid {

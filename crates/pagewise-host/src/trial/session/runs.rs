@@ -157,7 +157,7 @@ pub(super) fn remove_old_scratch(cache: &Path) {
 
 /// Metrics that a regular expression finds in the job's output.
 fn output_metrics(plan: &Plan) -> Result<Vec<OutputMetric>, SessionError> {
-    let patterns = plan.metrics.iter().filter_map(|metric| Some((metric, number_pattern::of_metric(&metric.name)?)));
+    let patterns = plan.metrics.iter().filter_map(|metric| Some((metric, number_pattern::of_metric(metric.place())?)));
     let compiled = |(metric, pattern): (&Metric, &str)| {
         Ok(OutputMetric { name: metric.name.clone(), pattern: NumberPattern::parse(pattern)? })
     };

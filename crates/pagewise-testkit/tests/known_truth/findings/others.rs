@@ -449,6 +449,18 @@ fn whom_stacks_name_processes_do_not_replace() {
 }
 
 #[test]
+fn the_busiest_are_processes_by_their_own_names() {
+    let seen = healthy()
+        .stack("C2 CompilerThre", Some(9), &["java!compile"], 300)
+        .stack("G1 Conc#0", Some(9), &["java!mark"], 250)
+        .stack("spinner", Some(73), &["spin"], 450)
+        .process("java", 9, 1 << 30, EachSecond::default());
+    let told: Vec<(String, Option<u32>)> =
+        ask(&seen).observed.activity.programs.into_iter().map(|who| (who.name, who.pid)).collect();
+    assert_eq!(told, [("java".to_owned(), Some(9)), ("spinner".to_owned(), Some(73))]);
+}
+
+#[test]
 fn one_numa_node_has_no_wrong_node() {
     must_not_find(&healthy().counter("vmstat", "numa_miss", "", |_| 4_000.0), "numa-imbalance");
 }

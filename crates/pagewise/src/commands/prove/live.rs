@@ -83,8 +83,8 @@ impl ProveArgs {
             let option = key.trim_end_matches("_seconds").replace('_', "-");
             return Err(Failure::Usage(anyhow!("--{option}: {why}")));
         }
-        let metric = self.metric.first().cloned().unwrap_or_else(|| live_metric::DEFAULT.to_owned());
-        LiveMetric::parse(&metric).map_err(|error| Failure::Usage(anyhow!(error)))?;
+        let metric = self.asked_metric(live_metric::DEFAULT);
+        LiveMetric::parse(metric.place()).map_err(|error| Failure::Usage(anyhow!(error)))?;
         let workload = match self.command.is_empty() {
             true => Workload::built_in(WHATEVER_RUNS, BTreeMap::new()),
             false => Workload::command(self.command.clone()),
@@ -95,7 +95,7 @@ impl ProveArgs {
             drop_caches: DropCaches::No,
             ..self.design()
         };
-        self.plan_of([&a, &b], workload, (metric, self.direction.unwrap_or_default()), design, Some(live))
+        self.plan_of([&a, &b], workload, metric, design, Some(live))
     }
 
     /// The pairs asked for, or as many as the budget holds and no more than were asked for.
