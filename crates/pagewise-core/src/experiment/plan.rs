@@ -18,7 +18,8 @@ pub mod source;
 
 use super::data::Data;
 use super::live::Live;
-use crate::metric::Direction;
+use super::number_pattern;
+use crate::metric::{self, Direction};
 use crate::unit::Bytes;
 use indexmap::IndexMap;
 use lab::Lab;
@@ -252,6 +253,18 @@ impl Metric {
     #[must_use]
     pub fn place(&self) -> &str {
         self.from.as_deref().unwrap_or(&self.name)
+    }
+
+    /// What is wrong with a place beside this name, and whether the `name` or the `from` is.
+    #[must_use]
+    pub fn problem(&self, is_live: bool) -> Option<(&'static str, String)> {
+        let from = self.from.as_ref()?;
+        if metric::find(&self.name).is_some() {
+            let why = format!("'{}' is a measure of every run; call what a pattern finds something else", self.name);
+            return Some(("name", why));
+        }
+        let why = "write it like \"regex:score=([0-9.]+)\"; only a live proof knows another, and what a job reports has its name alone";
+        (!is_live && number_pattern::of_metric(from).is_none()).then(|| ("from", why.to_owned()))
     }
 
     /// As a command line has it; what [`Metric::named`] reads.

@@ -156,8 +156,8 @@ fn has_disk() -> bool {
     devices.into_iter().any(is_disk)
 }
 
-/// Loads what the agent itself needs and no more, since each module takes an emulated processor some tenths of a second; modprobe, too, which only
-/// what needs other modules is left to. All from where the modules really lie: the guest's own link to them leads through folders that init has
+/// Loads what the agent itself needs and no more, since each module takes an emulated processor some tenths of a second. So does modprobe: what needs no
+/// other module is loaded without it. All from where the modules really lie: the guest's own link to them leads through folders that init has
 /// covered, or could not be made at all in a root without `/lib/modules`.
 fn load_modules(modules: Option<&Path>, mounts_data: bool) {
     let folder = below_host(modules);

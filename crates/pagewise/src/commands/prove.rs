@@ -376,6 +376,10 @@ impl ProveArgs {
                  among several. Give that one; the report has every other measure of the runs, too, each with its interval"
             )));
         }
+        let metric = self.asked_metric("wall");
+        if let Some((_, why)) = metric.problem(self.live.live) {
+            return Err(Failure::Usage(anyhow!("--metric {}: {why}", metric.as_asked())));
+        }
         if self.metric.first().is_some_and(String::is_empty) {
             return Err(Failure::Usage(anyhow!("--metric '' names nothing to compare; write it like wall")));
         }

@@ -263,13 +263,16 @@ fn prepare_verify_and_clean_run_around_each_run_and_are_not_timed() {
 fn what_is_wrong_is_said_before_anything_runs() {
     let desk = Desk::new();
     let job = ["--", "touch", "ran"];
-    let cases: [(&[&str], i32, &str); 9] = [
+    let cases: [(&[&str], i32, &str); 12] = [
         (&["--a", "now", "--b", "thp.enabeld=never"], 2, "thp.enabled"),
         (&["--a", "now", "--b", "thp.enabled=sometimes"], 2, "always"),
         (&["--a", "now", "--b", "thp.enabled"], 2, "="),
         (&["--a", "now", "--b", "env.X=1", "--pairs", "3"], 2, "at least 4"),
         (&["--a", "now", "--b", "env.X=1", "--margin", "0%"], 2, "margin"),
         (&["--a", "now", "--b", "env.X=1", "--metric", "regex:("], 2, "regular expression"),
+        (&["--a", "now", "--b", "env.X=1", "--metric", "score=regex:("], 2, "regular expression"),
+        (&["--a", "now", "--b", "env.X=1", "--metric", "wall=regex:(.)"], 2, "'wall' is a measure of every run"),
+        (&["--a", "now", "--b", "env.X=1", "--metric", "done=rate:./x"], 2, "only a live proof"),
         (&["--a", "now", "--b", "@missing.toml"], 2, "missing.toml"),
         (&["--a", "now"], 2, "--b"),
         (&["--a", "now", "--b", "env.X=1", "--name", "../x"], 2, "--name"),

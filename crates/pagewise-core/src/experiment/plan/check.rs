@@ -10,7 +10,6 @@ use crate::experiment::live::metric::LiveMetric;
 use crate::experiment::live::switching;
 use crate::experiment::number_pattern::{self, NumberPattern};
 use crate::experiment::order::{FEWEST_PAIRS, williams_rows};
-use crate::metric;
 use crate::recording::stack::RATES;
 use crate::spelling::{did_you_mean, is_unsafe};
 use crate::tunable::policy::Policy;
@@ -121,15 +120,8 @@ impl Problems {
             if let Some(Err(error)) = pattern.map(NumberPattern::parse) {
                 self.add(place(key), error.to_string());
             }
-            if metric.from.is_some() && metric::find(&metric.name).is_some() {
-                let why = format!("'{}' is a measure of every run; call what `from` finds something else", metric.name);
-                self.add(place("name"), why);
-            }
-            if metric.from.is_some() && pattern.is_none() && plan.live.is_none() {
-                self.add(
-                    place("from"),
-                    "write it like \"regex:score=([0-9.]+)\"; what else reports has its name alone",
-                );
+            if let Some((key, why)) = metric.problem(plan.live.is_some()) {
+                self.add(place(key), why);
             }
             if !seen.insert(&metric.name) {
                 self.add(place("name"), format!("the metric '{}' is declared twice", metric.name));
