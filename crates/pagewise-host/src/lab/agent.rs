@@ -2,9 +2,7 @@
 
 use super::disk::DATA;
 use super::{LabError, SHARED};
-use rustix::io::Errno;
 use rustix::mount::{MountFlags, mount, mount_bind};
-use rustix::system::finit_module;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ffi::CString;
@@ -156,39 +154,18 @@ fn has_disk() -> bool {
     devices.into_iter().any(is_disk)
 }
 
-/// Loads what the agent itself needs and no more, since each module takes an emulated processor some tenths of a second. So does modprobe: what needs no
-/// other module is loaded without it. All from where the modules really lie: the guest's own link to them leads through folders that init has
-/// covered, or could not be made at all in a root without `/lib/modules`.
+/// Loads what the agent itself needs and no more, since each module takes an emulated processor some tenths of a second: from where the modules really lie: the guest's own link to them leads through folders that init
+/// has covered, or could not be made at all in a root without `/lib/modules`.
 fn load_modules(modules: Option<&Path>, mounts_data: bool) {
-    let folder = below_host(modules);
-    let is_loaded = |file: &str| folder.as_ref().is_some_and(|folder| load(&folder.join(file)).is_ok());
-    let mut wanted = Vec::new();
-    if !is_loaded("kernel/fs/overlayfs/overlay.ko") {
-        wanted.push("overlay");
-    }
-    if has_disk() && !is_loaded("kernel/drivers/block/virtio_blk.ko") {
-        wanted.push("virtio_blk");
-    }
-    wanted.extend(mounts_data.then_some("ext4"));
-    if wanted.is_empty() {
-        return;
-    }
     let mut command = Command::new("modprobe");
     command.env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin").arg("--all");
     // Above lib/modules/RELEASE.
-    if let Some(tree) = folder.as_deref().and_then(|modules| modules.ancestors().nth(3)) {
+    if let Some(tree) = below_host(modules).and_then(|modules| modules.ancestors().nth(3).map(Path::to_owned)) {
         command.arg("--dirname").arg(tree);
     }
     // Built in, or missed where it matters.
-    let _ = command.args(wanted).output();
-}
-
-/// Loads a module from its file; fine where it is there already. A kernel that is given a compressed file, or one whose needs are not met, refuses.
-fn load(module: &Path) -> io::Result<()> {
-    match finit_module(fs::File::open(module)?, c"", 0) {
-        Err(Errno::EXIST) => Ok(()),
-        loaded => Ok(loaded?),
-    }
+    command.arg("overlay").args(has_disk().then_some("virtio_blk")).args(mounts_data.then_some("ext4"));
+    let _ = command.output();
 }
 
 /// Has the modules found where every kernel's are looked for.
