@@ -304,9 +304,10 @@ fn run_guard(args: &RunArgs, global: &Global, acts: bool) -> Result<ExitCode, Fa
             None => said.entry(domain.clone()).or_default().tell(domain, told),
         }
     };
-    let (kswapd, began) = (kernel_threads::kswapd_cpu(&root), Instant::now());
+    let kswapd = kernel_threads::kswapd_files(&root);
+    let (used, began) = (kernel_threads::cpu_of(&root, &kswapd), Instant::now());
     let done = guards.run(at_most, &interrupt, &tell).map_err(|error| Failure::NotPossible(anyhow!(error)))?;
-    let (kswapd, seconds) = (kernel_threads::kswapd_cpu(&root) - kswapd, began.elapsed().as_secs_f64());
+    let (kswapd, seconds) = (kernel_threads::cpu_of(&root, &kswapd) - used, began.elapsed().as_secs_f64());
     let mut said = said.into_inner().unwrap_or_else(PoisonError::into_inner);
     let domain = |(domain, done): (DomainName, GuardSummary)| {
         let DomainMessages { mode, learnt, streams, .. } = said.remove(&domain).unwrap_or_default();

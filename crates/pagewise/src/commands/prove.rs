@@ -13,6 +13,7 @@ use anyhow::anyhow;
 use clap::Args;
 use indexmap::IndexMap;
 use pagewise_core::experiment::analysis::{Comparison, Conclusion};
+use pagewise_core::experiment::live::metric as live_metric;
 use pagewise_core::experiment::live::{Live, WHATEVER_RUNS};
 use pagewise_core::experiment::number_pattern::{self, NumberPattern};
 use pagewise_core::experiment::order;
@@ -260,7 +261,7 @@ impl ProveArgs {
     fn plan(&self) -> Result<Plan, Failure> {
         let (a, b) = self.policies()?;
         let workload = self.planned_workload()?;
-        let metric = self.asked_metric("wall");
+        let metric = self.asked_metric();
         if let Some(pattern) = number_pattern::of_metric(metric.place()) {
             let wrong = |error| Failure::Usage(anyhow!("--metric {}: {error}", metric.as_asked()));
             NumberPattern::parse(pattern).map_err(wrong)?;
@@ -332,8 +333,9 @@ impl ProveArgs {
         Ok(plan)
     }
 
-    /// The metric that was asked for, or this one; lower is better unless it was said.
-    fn asked_metric(&self, default: &str) -> Metric {
+    /// The metric that was asked for, or the usual one; lower is better unless it was said.
+    fn asked_metric(&self) -> Metric {
+        let default = if self.live.live { live_metric::DEFAULT } else { "wall" };
         let (name, from) = Metric::named(self.metric.first().map_or(default, String::as_str));
         let smallest_effect = self.margin.unwrap_or(Fraction(0.02)).to_string();
         Metric { name, from, direction: self.direction.unwrap_or_default(), smallest_effect }
@@ -376,7 +378,7 @@ impl ProveArgs {
                  among several. Give that one; the report has every other measure of the runs, too, each with its interval"
             )));
         }
-        let metric = self.asked_metric("wall");
+        let metric = self.asked_metric();
         if let Some((_, why)) = metric.problem(self.live.live) {
             return Err(Failure::Usage(anyhow!("--metric {}: {why}", metric.as_asked())));
         }

@@ -80,11 +80,11 @@ impl TerminalProgress {
 
 fn ended_early(ended: &Ended) -> String {
     let left = match ended.by {
-        EndedBy::ForeignChange => "that is left as it is, and all else is as it was".to_owned(),
-        EndedBy::Job => format!("this host is as it was. {RUN_BY_RUN}"),
-        EndedBy::Bound => "this host is as it was".to_owned(),
+        EndedBy::ForeignChange => "that is left as it is, and all else is as it was",
+        EndedBy::Job | EndedBy::Bound => "this host is as it was",
     };
-    format!("ended early: {}; {left}", ended.reason)
+    let advice = if ended.by == EndedBy::Job { format!(". {RUN_BY_RUN}") } else { String::new() };
+    format!("ended early: {}; {left}{advice}", ended.reason)
 }
 
 impl Audience for TerminalProgress {

@@ -4,7 +4,7 @@ use super::ProveArgs;
 use crate::failure::Failure;
 use anyhow::anyhow;
 use clap::Args;
-use pagewise_core::experiment::live::metric::{self as live_metric, LiveMetric};
+use pagewise_core::experiment::live::metric::LiveMetric;
 use pagewise_core::experiment::live::{DEFAULT_PAIRS, Live, WHATEVER_RUNS, switching};
 use pagewise_core::experiment::order;
 use pagewise_core::experiment::plan::{Design, DropCaches, Plan, Workload};
@@ -83,7 +83,7 @@ impl ProveArgs {
             let option = key.trim_end_matches("_seconds").replace('_', "-");
             return Err(Failure::Usage(anyhow!("--{option}: {why}")));
         }
-        let metric = self.asked_metric(live_metric::DEFAULT);
+        let metric = self.asked_metric();
         LiveMetric::parse(metric.place()).map_err(|error| Failure::Usage(anyhow!(error)))?;
         let workload = match self.command.is_empty() {
             true => Workload::built_in(WHATEVER_RUNS, BTreeMap::new()),
