@@ -18,7 +18,7 @@ pub mod source;
 
 use super::data::Data;
 use super::live::Live;
-use super::number_pattern;
+use super::number_pattern::{self, NumberPattern};
 use crate::metric::{self, Direction};
 use crate::unit::Bytes;
 use indexmap::IndexMap;
@@ -255,16 +255,24 @@ impl Metric {
         self.from.as_deref().unwrap_or(&self.name)
     }
 
-    /// What is wrong with a place beside this name, and whether the `name` or the `from` is.
+    /// What is wrong with its name or with where its number is found, and whether the `name` or the `from` is. What a live proof reads is
+    /// [`super::live::metric::LiveMetric`]'s to judge.
     #[must_use]
     pub fn problem(&self, is_live: bool) -> Option<(&'static str, String)> {
-        let from = self.from.as_ref()?;
-        if metric::find(&self.name).is_some() {
+        let has_place = self.from.is_some();
+        if has_place && metric::find(&self.name).is_some() {
             let why = format!("'{}' is a measure of every run; call what a pattern finds something else", self.name);
             return Some(("name", why));
         }
-        let why = "write it like \"regex:score=([0-9.]+)\"; only a live proof knows another, and what a job reports has its name alone";
-        (!is_live && number_pattern::of_metric(from).is_none()).then(|| ("from", why.to_owned()))
+        if is_live {
+            return None;
+        }
+        let why = match number_pattern::of_metric(self.place()) {
+            Some(pattern) => NumberPattern::parse(pattern).err()?.to_string(),
+            None if has_place => "write it like \"regex:score=([0-9.]+)\"; only a live proof knows another, and what a job reports has its name alone".to_owned(),
+            None => return None,
+        };
+        Some((if has_place { "from" } else { "name" }, why))
     }
 
     /// As a command line has it; what [`Metric::named`] reads.

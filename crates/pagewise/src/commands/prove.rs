@@ -15,7 +15,6 @@ use indexmap::IndexMap;
 use pagewise_core::experiment::analysis::{Comparison, Conclusion};
 use pagewise_core::experiment::live::metric as live_metric;
 use pagewise_core::experiment::live::{Live, WHATEVER_RUNS};
-use pagewise_core::experiment::number_pattern::{self, NumberPattern};
 use pagewise_core::experiment::order;
 use pagewise_core::experiment::own_measure;
 use pagewise_core::experiment::plan::cells::cells;
@@ -262,10 +261,6 @@ impl ProveArgs {
         let (a, b) = self.policies()?;
         let workload = self.planned_workload()?;
         let metric = self.asked_metric();
-        if let Some(pattern) = number_pattern::of_metric(metric.place()) {
-            let wrong = |error| Failure::Usage(anyhow!("--metric {}: {error}", metric.as_asked()));
-            NumberPattern::parse(pattern).map_err(wrong)?;
-        }
         self.check_numbers()?;
         let known = own_measure::direction(&metric.name, measures_of(&workload));
         let metric = Metric { direction: self.direction.or(known).unwrap_or_default(), ..metric };

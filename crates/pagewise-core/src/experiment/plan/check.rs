@@ -8,7 +8,6 @@ use super::{Contrast, Factor, OrderKind, Plan, StoppingRule};
 use crate::experiment::data::Restore;
 use crate::experiment::live::metric::LiveMetric;
 use crate::experiment::live::switching;
-use crate::experiment::number_pattern::{self, NumberPattern};
 use crate::experiment::order::{FEWEST_PAIRS, williams_rows};
 use crate::recording::stack::RATES;
 use crate::spelling::{did_you_mean, is_unsafe};
@@ -113,12 +112,6 @@ impl Problems {
             let place = |key: &str| [Step::from("metric"), index.into(), key.into()];
             if metric.name.is_empty() || metric.name.contains(char::is_control) {
                 self.add(place("name"), "a metric needs a name, such as \"wall\"");
-            }
-            // A live proof's names a file, too.
-            let key = if metric.from.is_some() { "from" } else { "name" };
-            let pattern = number_pattern::of_metric(metric.place()).filter(|_| plan.live.is_none());
-            if let Some(Err(error)) = pattern.map(NumberPattern::parse) {
-                self.add(place(key), error.to_string());
             }
             if let Some((key, why)) = metric.problem(plan.live.is_some()) {
                 self.add(place(key), why);
