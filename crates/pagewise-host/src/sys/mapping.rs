@@ -3,6 +3,13 @@
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 use std::io;
 use std::ptr::NonNull;
+use std::thread;
+
+/// A page of the smallest size there is.
+const PAGE: usize = 4096;
+
+/// What one thread touches is at least so long: a thread is made in a fraction of the time.
+const LEAST_FOR_A_THREAD: usize = 16 << 20;
 
 /// Which page size the kernel is asked to use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,6 +73,24 @@ impl Mapping {
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.length) }
     }
 
+    /// Writes to each of its pages, with all CPUs that may be used: memory that a hypervisor has to bring in comes at several seconds a
+    /// GiB to each CPU. What is written is not zero, since a page of zeros could be thrown away.
+    pub fn touch(&mut self) {
+        fn touch(part: &mut [u8]) {
+            part.iter_mut().step_by(PAGE).for_each(|byte| *byte = 1);
+        }
+        let cpus = thread::available_parallelism().map_or(1, usize::from);
+        let part = (self.length.div_ceil(PAGE).div_ceil(cpus) * PAGE).max(LEAST_FOR_A_THREAD);
+        let all_began = thread::scope(|threads| {
+            let mut parts = self.bytes().chunks_mut(part);
+            parts.all(|part| thread::Builder::new().spawn_scoped(threads, || touch(part)).is_ok())
+        });
+        // Where no more threads are allowed.
+        if !all_began {
+            touch(self.bytes());
+        }
+    }
+
     /// Where it begins, to find it in `/proc/self/smaps`.
     #[must_use]
     pub fn address(&self) -> usize {
@@ -83,6 +108,15 @@ impl Drop for Mapping {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_page_is_touched_whatever_the_number_of_cpus() {
+        for length in [PAGE, LEAST_FOR_A_THREAD + PAGE, 5 * LEAST_FOR_A_THREAD - PAGE] {
+            let mut mapping = Mapping::new(length, 2 << 20, PageAdvice::Base).unwrap();
+            mapping.touch();
+            assert!(mapping.bytes().chunks(PAGE).all(|page| page[0] == 1 && page[1..].iter().all(|byte| *byte == 0)));
+        }
+    }
 
     #[test]
     fn a_mapping_is_aligned_zero_and_writable() {

@@ -16,7 +16,6 @@ const SETTLED: f64 = 0.95;
 const SHARE: f64 = 0.90;
 const CHUNK: usize = 256 << 20;
 const HUGE: usize = 2 << 20;
-const PAGE: usize = 4096;
 
 /// Touches free memory if this host still has pages to bring in. Gives the bytes touched, 0 on a settled host.
 ///
@@ -56,7 +55,7 @@ fn touch(goal: u64, interrupt: &Interrupt, goes_on: &mut dyn FnMut(u64) -> bool)
         let length = ((goal - touched).min(CHUNK as u64) as usize).next_multiple_of(HUGE);
         // Without THP the advice is refused; the memory then comes in page by page from the program's own allocator.
         let Ok(mut chunk) = Mapping::new(length, HUGE, PageAdvice::Huge) else { break };
-        chunk.bytes().iter_mut().step_by(PAGE).for_each(|byte| *byte = 1);
+        chunk.touch();
         held.push(chunk);
         touched += length as u64;
     }

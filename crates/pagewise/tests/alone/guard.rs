@@ -38,10 +38,12 @@ impl Stream {
             .args(args)
             .stdout(Stdio::null())
             .stderr(Stdio::null());
-        let stream = Stream(command.spawn().unwrap());
+        let mut stream = Stream(command.spawn().unwrap());
         let began = Instant::now();
         while !is_running("\"stencil\"") {
-            assert!(began.elapsed() < Duration::from_secs(120), "the stream did not become steady");
+            // As long as the workload itself has patience: memory that a hypervisor took back comes at ten seconds a GiB on a bad day.
+            assert!(began.elapsed() < Duration::from_secs(400), "the stream did not become steady");
+            assert!(stream.0.try_wait().unwrap().is_none(), "the stream ended before it was steady");
             thread::sleep(Duration::from_millis(100));
         }
         stream

@@ -43,8 +43,7 @@ impl Ballast {
     fn take(&self, held: &mut Vec<Mapping>, until: u64, spoken: &Readiness) -> io::Result<()> {
         while left()? >= until && !spoken.is_over() {
             let mut piece = Mapping::new(PIECE as usize, 2 << 20, PageAdvice::Huge)?;
-            // Something other than zeros, which a page could be thrown away for.
-            piece.bytes().chunks_mut(4096).for_each(|page| page[0] = 1);
+            piece.touch();
             held.push(piece);
         }
         Ok(())
