@@ -21,8 +21,11 @@ const LONGEST_BEFORE: usize = 120;
 
 /// `[12345.678901] text` (printk, `CONFIG_PRINTK_TIME`), `[Mon Mar  2 02:03:21 2015] text` (dmesg -T), `kern  :err   : [1.0] text`
 /// (dmesg -x), `2024-03-02T02:03:21,123456+01:00 text` (dmesg --time-format iso), `Sep 20 16:12:36 host kernel: [1.0] text` and
-/// `2024-03-02T02:03:21+01:00 host kernel: text` (syslog, journalctl), `<4>text`, or the bare text.
+/// `2024-03-02T02:03:21+01:00 host kernel: text` (syslog, journalctl), a [`record`], `<4>text`, or the bare text.
 pub(super) fn split(line: &str) -> KernelLine<'_> {
+    if let Some((before, since_boot, text)) = record(line.trim()) {
+        return KernelLine { since_boot: Some(since_boot), before, is_marked: true, text: text.trim() };
+    }
     let mut rest = without_level(without_number(line.trim()));
     let (mut before, mut is_marked) = ("", false);
     if !rest.starts_with('[')
@@ -64,6 +67,18 @@ fn without_number(line: &str) -> &str {
     let is_numbered =
         behind.len() < line.len() && bracket(rest).is_some_and(|(inside, _)| printk(inside.trim()).is_some());
     if is_numbered { rest } else { line }
+}
+
+/// `6,4012,1349955196,-;text`: level, number, microseconds since boot and flags, as `/dev/kmsg` gives it
+/// (Documentation/ABI/testing/dev-kmsg) and netconsole sends it, and what whoever received it wrote before.
+fn record(line: &str) -> Option<(&str, i64, &str)> {
+    let (head, text) = line.split_once(';').filter(|(head, _)| head.len() <= LONGEST_BEFORE)?;
+    let (before, fields) = head.rsplit_once(char::is_whitespace).unwrap_or(("", head));
+    let mut fields = fields.split(',');
+    let (level, number, time, flags) = (fields.next()?, fields.next()?, fields.next()?, fields.next()?);
+    let is_record = is_number(level) && is_number(number) && matches!(flags, "-" | "c" | "+");
+    let since_boot = time.parse::<u64>().ok().filter(|_| is_record && time.len() <= 16)?;
+    Some((before.trim_end(), i64::try_from(since_boot).ok()?.checked_mul(1000)?, text))
 }
 
 impl KernelLine<'_> {
@@ -176,6 +191,16 @@ mod tests {
             true,
             "Mem-Info:",
         );
+        is("6,4012,1349955196,-;Call Trace:", Some(1_349.955_196), false, true, "Call Trace:");
+        is(
+            "Dec  7 10:12:35 192.168.1.50 6,4013,1349956262,c;? shrink_slab+0xaa/0x120",
+            Some(1_349.956_262),
+            true,
+            true,
+            "? shrink_slab+0xaa/0x120",
+        );
+        is("one,two,three,-;x", None, false, false, "one,two,three,-;x");
+        is("6,4012,99999999999999999999,-;x", None, false, false, "6,4012,99999999999999999999,-;x");
         is("2024-03-02T02:03:21.5+01:00 host kernel: Mem-Info:", None, true, true, "Mem-Info:");
         is(
             "kernel: [85531.010995] sh: page allocation failure",

@@ -689,8 +689,12 @@ impl Failure {
 
 /// `java: page allocation failure: order:4, mode:0x2040d0` (before 3.0 with a point behind `failure`; from 4.6 on with names:
 /// `mode:0x2080020(GFP_ATOMIC)`), `__alloc_pages: 0-order allocation failed (gfp=0x1d2/0) from c012b9b2` (2.4), `java: vmalloc error: size 14680064, page
-/// order 9, failed to allocate pages, mode:0xcc2(GFP_KERNEL|__GFP_HIGHMEM)` (5.13 and later, `mm/vmalloc.c`).
+/// order 9, failed to allocate pages, mode:0xcc2(GFP_KERNEL|__GFP_HIGHMEM)` (5.13 and later, `mm/vmalloc.c`); and [`failed_in_xfs`].
 fn failed(text: &str) -> Option<Failure> {
+    if let Some((size, mode)) = failed_in_xfs(text) {
+        let order = size.map_or(COSTLY + 1, |size| size.div_ceil(4096).next_power_of_two().trailing_zeros());
+        return Some(Failure::of(order, mode));
+    }
     let (order, mode) = if let Some((_, rest)) = text.split_once(": page allocation failure") {
         let (_, rest) = rest.split_once("order:")?;
         let (order, mode) = rest.split_once(',')?;
@@ -707,6 +711,18 @@ fn failed(text: &str) -> Option<Failure> {
     };
     let order = order.trim().parse().ok().filter(|order| *order < 64)?;
     Some(Failure::of(order, mode))
+}
+
+/// What XFS asks for again and again, in bytes, and the flags: `XFS: java(7) possible memory allocation deadlock size 65552 in kmem_alloc
+/// (mode:0x2400240)` (`fs/xfs/kmem.c`, to 6.8). Older ones do not say the size: it was a block that the allocator gives up on, since for smaller
+/// ones it does not return without ([`COSTLY`]). Objects of a cache (`kmem_zone_alloc`) are no such block.
+fn failed_in_xfs(text: &str) -> Option<(Option<u64>, &str)> {
+    let (_, rest) = text.strip_prefix("XFS")?.split_once("possible memory allocation deadlock ")?;
+    let (size, rest) = rest.split_once("in kmem_")?;
+    let (function, mode) = rest.split_once(" (mode:")?;
+    let size = size.trim().strip_prefix("size ").map(str::parse::<u64>).transpose().ok()?;
+    let is_block = !function.contains("zone") && size.is_none_or(|size| size < 1 << 40);
+    is_block.then(|| (size, mode.trim_end_matches(')')))
 }
 
 /// Whether the caller of an allocation can do without it, by the names of its flags (from 4.6 on).

@@ -35,7 +35,11 @@ fn percent(comparison: &Comparison) -> String {
 }
 
 fn with_interval(ratio: f64, Interval { low, high }: Interval) -> String {
-    let of = |ratio: f64| format!("{:+.1}", (ratio - 1.0) * 100.0).replace('-', "−");
+    let of = |ratio: f64| match format!("{:+.1}", (ratio - 1.0) * 100.0) {
+        // What is rounded away has no sign.
+        nothing if &nothing[1..] == "0.0" => "0.0".to_owned(),
+        change => change.replace('-', "−"),
+    };
     format!("{} % ({} to {})", of(ratio), of(low), of(high))
 }
 

@@ -215,6 +215,14 @@ fn allocations_that_failed_are_told_by_size_and_by_whether_they_could_wait() {
         Some((7, false, false))
     );
     assert_eq!(order("swapper: page allocation failure. order:0, mode:0x20"), Some((0, false, false)));
+    let in_xfs = |text: &str| order(&format!("XFS{text} (mode:0x250)"));
+    assert_eq!(
+        in_xfs(": java(7) possible memory allocation deadlock size 65552 in kmem_alloc"),
+        Some((5, true, false))
+    );
+    assert_eq!(in_xfs(" (sda1): possible memory allocation deadlock in kmem_alloc"), Some((4, true, false)));
+    assert_eq!(in_xfs(": possible memory allocation deadlock in kmem_zone_alloc"), None);
+    assert_eq!(in_xfs(": java(7) possible memory allocation deadlock size many in kmem_alloc"), None);
     assert_eq!(
         order("x: page allocation failure: order:0, mode:0x6000c0(GFP_KERNEL), nodemask=(null)"),
         Some((0, true, false))
