@@ -76,9 +76,11 @@ fn record(line: &str) -> Option<(&str, i64, &str)> {
     let (before, fields) = head.rsplit_once(char::is_whitespace).unwrap_or(("", head));
     let mut fields = fields.split(',');
     let (level, number, time, flags) = (fields.next()?, fields.next()?, fields.next()?, fields.next()?);
-    let is_record = is_number(level) && is_number(number) && matches!(flags, "-" | "c" | "+");
-    let since_boot = time.parse::<u64>().ok().filter(|_| is_record && time.len() <= 16)?;
-    Some((before.trim_end(), i64::try_from(since_boot).ok()?.checked_mul(1000)?, text))
+    // As many seconds as printk has digits for.
+    let is_record =
+        [level, number, time].into_iter().all(is_number) && time.len() <= 15 && matches!(flags, "-" | "c" | "+");
+    let microseconds: i64 = time.parse().ok().filter(|_| is_record)?;
+    Some((before.trim_end(), microseconds * 1000, text))
 }
 
 impl KernelLine<'_> {
@@ -201,6 +203,7 @@ mod tests {
         );
         is("one,two,three,-;x", None, false, false, "one,two,three,-;x");
         is("6,4012,99999999999999999999,-;x", None, false, false, "6,4012,99999999999999999999,-;x");
+        is("6,4012,9000000000000000,-;x", None, false, false, "6,4012,9000000000000000,-;x");
         is("2024-03-02T02:03:21.5+01:00 host kernel: Mem-Info:", None, true, true, "Mem-Info:");
         is(
             "kernel: [85531.010995] sh: page allocation failure",

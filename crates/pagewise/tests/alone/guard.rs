@@ -119,23 +119,24 @@ fn it_takes_what_a_stream_leaves_and_nothing_once_it_is_gone() {
     killed.wait().unwrap();
     drop(stream);
 
-    // What it does at rest is the same in each run. What that takes is told by the run that was disturbed least: of its time is also what
-    // a hypervisor lets this CPU stand still, which is milliseconds for each page while what the stream held goes back to it.
-    let rests = (0..12).map(|_| {
+    // The middle one of three in a row: time for which a hypervisor lets this CPU stand still is counted as the guard's, and for a minute
+    // what the stream held may keep the hypervisor busy.
+    let mut of_a_core: Vec<f64> = Vec::new();
+    loop {
         let rest = guarded(&desk, &["run", "--for", "5s"]);
         let of = |name: &str| rest[name].as_f64().unwrap();
         assert!(of("taken") == 0.0 && of("asked") == 0.0, "{rest}");
         assert!(of("samples") <= of("seconds") + 3.0, "it looks once a second: {rest}");
-        of("cpu") / of("seconds")
-    });
-    let mut of_a_core = Vec::new();
-    for rest in rests {
-        of_a_core.push(rest);
-        if rest < 0.005 {
-            break;
+        of_a_core.push(of("cpu") / of("seconds"));
+        if let Some(last_three) = of_a_core.last_chunk::<3>() {
+            let mut sorted = *last_three;
+            sorted.sort_by(f64::total_cmp);
+            if sorted[1] < 0.005 {
+                break;
+            }
         }
+        assert!(of_a_core.len() < 12, "of a core at rest: {of_a_core:?}");
     }
-    assert!(of_a_core.last().is_some_and(|last| *last < 0.005), "of a core at rest: {of_a_core:?}");
     assert_eq!(counter("pswpout"), swapped_out);
 }
 
